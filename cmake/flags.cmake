@@ -6,7 +6,20 @@ target_compile_options(servecast_flags INTERFACE
   $<$<BOOL:${SERVECAST_WERROR}>:-Werror>)
 # No fused multiply-add behind our back: results must not depend on the compiler's target.
 target_compile_options(servecast_flags INTERFACE -ffp-contract=off)
+
 if(SERVECAST_SANITIZE)
-  target_compile_options(servecast_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  target_link_options(servecast_flags INTERFACE -fsanitize=address,undefined)
+  # float-cast-overflow is not part of `undefined`, and a double too large for an integer is what bad input makes.
+  set(sanitizers -fsanitize=address,undefined,float-cast-overflow)
+  target_compile_options(servecast_flags INTERFACE ${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(servecast_flags INTERFACE ${sanitizers})
+  target_compile_definitions(servecast_flags INTERFACE _GLIBCXX_ASSERTIONS)
+endif()
+
+if(SERVECAST_TIDY)
+  find_program(SERVECAST_CLANG_TIDY clang-tidy REQUIRED)
+  set(CMAKE_CXX_CLANG_TIDY ${SERVECAST_CLANG_TIDY} --quiet)
+  # The hash stands in every command line, so that a change of the configuration checks every file again.
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/.clang-tidy)
+  file(SHA256 ${PROJECT_SOURCE_DIR}/.clang-tidy tidy_hash)
+  target_compile_definitions(servecast_flags INTERFACE SERVECAST_TIDY_CONFIGURATION=0x${tidy_hash})
 endif()
