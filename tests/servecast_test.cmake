@@ -21,20 +21,20 @@ function(servecast_test_executable name labels timeout sources link)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE test_main ${link})
   target_compile_definitions(${name} PRIVATE SERVECAST_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  doctest_discover_tests(${name} TEST_PREFIX "${name}: ")
-  servecast_test_properties(${name} "${labels}" ${timeout})
+  servecast_discover(${name} "${labels}" ${timeout})
 endfunction()
 
-# doctest_discover_tests flattens lists, so labels are set afterwards, from the list of tests it leaves to ctest.
-# An entry whose name selects no test case would pass; here it fails.
-function(servecast_test_properties name labels timeout)
-  set(file ${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake)
-  file(WRITE ${file} "if(${name}_TESTS)
-  set_tests_properties(\${${name}_TESTS} PROPERTIES
-    LABELS \"${labels}\"
-    TIMEOUT ${timeout}
-    FAIL_REGULAR_EXPRESSION \"test cases: +0 \")
+# After each link the executable is asked for its test cases. Before the first, ctest finds an entry that fails.
+function(servecast_discover name labels timeout)
+  set(cases ${CMAKE_CURRENT_BINARY_DIR}/${name}_cases.cmake)
+  add_custom_command(TARGET ${name} POST_BUILD BYPRODUCTS ${cases} VERBATIM
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/discover.py $<TARGET_FILE:${name}> "${labels}" ${timeout} ${cases})
+  set(include ${CMAKE_CURRENT_BINARY_DIR}/${name}_include.cmake)
+  file(WRITE ${include} "if(EXISTS \"${cases}\")
+  include(\"${cases}\")
+else()
+  add_test(\"${name} is not built\" \"${name} is not built\")
 endif()
 ")
-  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${include})
 endfunction()
