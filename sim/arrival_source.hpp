@@ -20,16 +20,20 @@ struct Arrival {
   Tokens max_tokens;
 };
 
-// Open sources ignore `finished`; closed ones (sessions, a fixed number of clients) answer it with the
-// next arrival of that client. After `finished` the engine asks `next` again even if it had ended.
+// Open sources ignore `finished`. Closed ones (a fixed number of clients, sessions) answer it with more
+// arrivals: the engine then asks `next` until it gives nothing, and those arrivals may come in any order,
+// but none before the end that brought it.
 class ArrivalSource {
  public:
   virtual ~ArrivalSource() = default;
 
-  // The next arrival, never earlier than the one before; nothing when there is none (for now).
+  // The next arrival; nothing when there is none (for now). An open source's arrivals never go back in time.
   virtual std::optional<Arrival> next() = 0;
 
-  // `request` completed, or was rejected, at `at`.
+  // Whether `finished` can bring arrivals.
+  [[nodiscard]] virtual bool closed_loop() const { return false; }
+
+  // `request` completed, or was turned away, at `at`. Requests are numbered in the order in which they arrive.
   virtual void finished(RequestId request, SimTime at) = 0;
 };
 

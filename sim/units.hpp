@@ -14,8 +14,14 @@ class Quantity {
   constexpr explicit Quantity(std::int64_t count) : count_(count) {}
   [[nodiscard]] constexpr std::int64_t count() const { return count_; }
 
-  constexpr Quantity& operator+=(Quantity other) { count_ += other.count_; return *this; }
-  constexpr Quantity& operator-=(Quantity other) { count_ -= other.count_; return *this; }
+  constexpr Quantity& operator+=(Quantity other) {
+    count_ += other.count_;
+    return *this;
+  }
+  constexpr Quantity& operator-=(Quantity other) {
+    count_ -= other.count_;
+    return *this;
+  }
   friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity{a.count_ + b.count_}; }
   friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity{a.count_ - b.count_}; }
   friend constexpr Quantity operator*(Quantity a, std::int64_t factor) { return Quantity{a.count_ * factor}; }

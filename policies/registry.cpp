@@ -1,0 +1,66 @@
+#include "policies/registry.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace servecast {
+namespace {
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+}  // namespace
+
+const std::vector<std::string>& scheduler_names() {
+  static const std::vector<std::string> names{"static", "orca", "vllm-v0", "vllm-v1", "sarathi", "sglang"};
+  return names;
+}
+
+std::string_view scheduler_name(const SchedulerOptions& options) { return scheduler_names()[options.index()]; }
+
+SchedulerOptions default_options(std::string_view name) {
+  static const std::vector<SchedulerOptions> defaults{StaticOptions{}, OrcaOptions{},    VllmV0Options{},
+                                                      VllmV1Options{}, SarathiOptions{}, SglangOptions{}};
+  const auto found = std::find(scheduler_names().begin(), scheduler_names().end(), name);
+  assert(found != scheduler_names().end());
+  return defaults[static_cast<std::size_t>(found - scheduler_names().begin())];
+}
+
+ReplicaNeeds replica_needs(const SchedulerOptions& options) {
+  return std::visit(Overloaded{[](const StaticOptions& o) {
+                                 return ReplicaNeeds{false, false, false, true, o.deliver_at_end};
+                               },
+                               [](const OrcaOptions&) { return ReplicaNeeds{.grows = false, .slots = true}; },
+                               [](const VllmV1Options&) { return ReplicaNeeds{.null_block = true}; },
+                               [](const SglangOptions&) { return ReplicaNeeds{.slots = true}; },
+                               [](const auto&) { return ReplicaNeeds{}; }},
+                    options);
+}
+
+std::int64_t max_running(const SchedulerOptions& options) {
+  return std::visit(
+      Overloaded{[](const StaticOptions& o) { return o.batch_size; }, [](const OrcaOptions& o) { return o.max_batch; },
+                 [](const SglangOptions& o) { return o.max_running_requests; },
+                 [](const auto& o) { return o.max_num_seqs; }},
+      options);
+}
+
+std::unique_ptr<Scheduler> make_scheduler(const SchedulerOptions& options, const OutputOracle& oracle) {
+  return std::visit(
+      Overloaded{
+          [](const StaticOptions& o) -> std::unique_ptr<Scheduler> { return std::make_unique<StaticScheduler>(o); },
+          [&](const OrcaOptions& o) -> std::unique_ptr<Scheduler> {
+            return std::make_unique<OrcaScheduler>(o, oracle);
+          },
+          [](const VllmV0Options& o) -> std::unique_ptr<Scheduler> { return std::make_unique<VllmV0Scheduler>(o); },
+          [](const VllmV1Options& o) -> std::unique_ptr<Scheduler> { return std::make_unique<VllmV1Scheduler>(o); },
+          [](const SarathiOptions& o) -> std::unique_ptr<Scheduler> { return std::make_unique<SarathiScheduler>(o); },
+          [](const SglangOptions& o) -> std::unique_ptr<Scheduler> { return std::make_unique<SglangScheduler>(o); }},
+      options);
+}
+
+}  // namespace servecast

@@ -1,0 +1,44 @@
+// The schedulers by name, with their options, and what each asks of the replica it runs on.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "policies/scheduling/orca.hpp"
+#include "policies/scheduling/sarathi.hpp"
+#include "policies/scheduling/sglang.hpp"
+#include "policies/scheduling/static_batch.hpp"
+#include "policies/scheduling/vllm_v0.hpp"
+#include "policies/scheduling/vllm_v1.hpp"
+
+namespace servecast {
+
+using SchedulerOptions =
+    std::variant<StaticOptions, OrcaOptions, VllmV0Options, VllmV1Options, SarathiOptions, SglangOptions>;
+
+// "static", "orca", "vllm-v0", "vllm-v1", "sarathi", "sglang"; in this order.
+[[nodiscard]] const std::vector<std::string>& scheduler_names();
+[[nodiscard]] std::string_view scheduler_name(const SchedulerOptions& options);
+// The defaults of a scheduler; requires one of scheduler_names().
+[[nodiscard]] SchedulerOptions default_options(std::string_view name);
+
+// What a scheduler asks of its replica.
+struct ReplicaNeeds {
+  bool grows = true;        // paged: sequences take blocks as they decode; otherwise reserved at admission
+  bool slots = false;       // memory is counted in token slots, not in blocks
+  bool null_block = false;  // one block of the cache is never handed out
+  bool hold_until_batch_end = false;
+  bool deliver_at_batch_end = false;
+};
+[[nodiscard]] ReplicaNeeds replica_needs(const SchedulerOptions& options);
+
+// The most requests that it runs at once.
+[[nodiscard]] std::int64_t max_running(const SchedulerOptions& options);
+
+// `oracle` is for reservations that know the answer's length; it must outlive the scheduler.
+[[nodiscard]] std::unique_ptr<Scheduler> make_scheduler(const SchedulerOptions& options, const OutputOracle& oracle);
+
+}  // namespace servecast

@@ -1,0 +1,49 @@
+#include "policies/scheduling/static_batch.hpp"
+
+#include <algorithm>
+
+namespace servecast {
+
+void StaticScheduler::next_batch(ReplicaView& replica, SimTime now, Batch& batch) {
+  if (replica.running_count() == 0) {
+    const bool complete = replica.waiting_count() >= options_.batch_size;
+    if (replica.has_waiting() && !complete && options_.wait_for_batch > Duration{0}) {
+      const SimTime until = replica.head().arrived_at + options_.wait_for_batch;
+      if (now < until) {
+        batch.blocked_by = Blocker::kSlot;
+        batch.wake_at = until;
+        return;
+      }
+    }
+    form(replica, batch);
+    return;
+  }
+  batch.blocked_by = Blocker::kSlot;
+  replica.decode_all(batch);
+  longest_ += Tokens{1};
+  if (options_.padding) batch.padding = Batch::Padding{slots_, longest_};
+}
+
+void StaticScheduler::form(ReplicaView& replica, Batch& batch) {
+  const Blocks each = replica.blocks_of(options_.max_len);
+  slots_ = 0;
+  longest_ = Tokens{0};
+  while (replica.has_waiting() && slots_ < options_.batch_size) {
+    const RequestView head = replica.head();
+    if (each > replica.usable_blocks() || head.prompt + head.max_tokens > options_.max_len) {
+      replica.refuse_head(Refusal::kCache);
+      continue;
+    }
+    if (each > replica.free_blocks()) {
+      batch.blocked_by = Blocker::kMemory;
+      break;
+    }
+    replica.admit_head(batch, each, head.prompt, RunningOrder::kArrival);
+    longest_ = std::max(longest_, head.prompt);
+    ++slots_;
+  }
+  if (replica.has_waiting() && batch.blocked_by == Blocker::kNone) batch.blocked_by = Blocker::kSlot;
+  if (options_.padding && slots_ > 0) batch.padding = Batch::Padding{slots_, longest_};
+}
+
+}  // namespace servecast

@@ -1,0 +1,121 @@
+#include "policies/scheduling/vllm_v1.hpp"
+
+#include <algorithm>
+
+#include "policies/scheduling/watermark.hpp"
+
+namespace servecast {
+namespace {
+
+// Frees memory from the end of the running set until `need` blocks are free. False when `id` itself had to go.
+bool make_room(ReplicaView& replica, SeqId id, Blocks need) {
+  while (replica.free_blocks() < need) {
+    const SeqId victim = replica.last_running();
+    const bool itself = victim == id;
+    replica.preempt(victim);
+    if (itself) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void VllmV1Scheduler::next_batch(ReplicaView& replica, SimTime, Batch& batch) {
+  Tokens budget = options_.max_num_batched_tokens;
+  const std::int64_t running_before = replica.running_count();
+  schedule_running(replica, batch, budget);
+  const bool preempted = replica.running_count() < running_before;
+  if (preempted) {
+    batch.blocked_by = Blocker::kMemory;
+    batch.when_empty = WhenEmpty::kPass;
+    return;
+  }
+  admit(replica, batch, budget);
+  if (batch.decode_all && batch.prefills.empty() && replica.prefilling_count() == 0) batch.steady_above = Blocks{0};
+}
+
+Tokens VllmV1Scheduler::chunk(Tokens wanted, Tokens budget) const {
+  if (options_.long_prefill_token_threshold > Tokens{0})
+    wanted = std::min(wanted, options_.long_prefill_token_threshold);
+  return std::min(wanted, budget);
+}
+
+// The usual shape of the running set: all that decode, then all that prefill. Gives the first of the latter
+// (kNoSeq when there is none), or nothing when the two are mixed.
+std::optional<SeqId> VllmV1Scheduler::first_prefill_behind_decodes(const ReplicaView& replica) const {
+  SeqId first = kNoSeq;
+  std::int64_t left = replica.prefilling_count();
+  for (SeqId id = replica.last_running(); left > 0; id = replica.previous_running(id)) {
+    if (replica.decodes(id)) return std::nullopt;
+    if (!replica.prefills(id)) continue;
+    first = id;
+    --left;
+  }
+  return first;
+}
+
+bool VllmV1Scheduler::schedule_running(ReplicaView& replica, Batch& batch, Tokens& budget) const {
+  const Tokens decodes{replica.decoding_count()};
+  const std::optional<SeqId> first_prefill = first_prefill_behind_decodes(replica);
+  if (first_prefill && decodes <= budget && replica.decode_growth() <= replica.free_blocks()) {
+    replica.decode_all(batch);
+    budget -= decodes;
+    return schedule_from(replica, batch, budget, *first_prefill);
+  }
+  return schedule_from(replica, batch, budget, replica.first_running());
+}
+
+bool VllmV1Scheduler::schedule_from(ReplicaView& replica, Batch& batch, Tokens& budget, SeqId id) const {
+  for (; id != kNoSeq && budget > Tokens{0}; id = replica.next_running(id)) {
+    if (replica.decodes(id)) {
+      if (!make_room(replica, id, replica.decode_growth(id))) return false;
+      replica.decode(batch, id);
+      budget -= Tokens{1};
+    } else if (replica.prefills(id)) {
+      const Tokens tokens = chunk(replica.left_to_prefill(id), budget);
+      const Blocks need = replica.prefill_growth(id, tokens);
+      if (!make_room(replica, id, need)) return false;
+      replica.prefill(batch, id, tokens, need);
+      budget -= tokens;
+    }
+  }
+  return true;
+}
+
+void VllmV1Scheduler::admit(ReplicaView& replica, Batch& batch, Tokens budget) const {
+  const Blocks watermark = watermark_blocks(replica, options_.watermark);
+  while (replica.has_waiting()) {
+    if (budget == Tokens{0}) {
+      batch.blocked_by = Blocker::kBudget;
+      return;
+    }
+    if (replica.running_count() >= options_.max_num_seqs) {
+      batch.blocked_by = Blocker::kSlot;
+      return;
+    }
+    const Tokens whole = replica.head().to_prefill();
+    Tokens tokens = whole;
+    if (options_.long_prefill_token_threshold > Tokens{0})
+      tokens = std::min(tokens, options_.long_prefill_token_threshold);
+    if (!options_.chunked_prefill && tokens > options_.max_num_batched_tokens) {
+      replica.refuse_head(Refusal::kTokenBudget);
+      continue;
+    }
+    if (!options_.chunked_prefill && tokens > budget) {
+      batch.blocked_by = Blocker::kBudget;
+      return;
+    }
+    tokens = std::min(tokens, budget);
+    const Blocks need = replica.blocks_of(tokens);
+    const Blocks must_fit = options_.reserve_full_isl ? replica.blocks_of(whole) : need;
+    const Blocks spare = replica.running_count() > 0 ? watermark : Blocks{0};
+    if (must_fit + spare > replica.free_blocks()) {
+      batch.blocked_by = Blocker::kMemory;
+      return;
+    }
+    replica.admit_head(batch, need, tokens, RunningOrder::kAdmission);
+    budget -= tokens;
+  }
+}
+
+}  // namespace servecast

@@ -1,0 +1,288 @@
+#include "sim/replica.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "sim/error.hpp"
+#include "sim/replica_view.hpp"
+
+namespace servecast {
+namespace {
+
+std::uint64_t mix(std::uint64_t digest, std::uint64_t value) { return (digest ^ value) * 0x100000001b3ULL; }
+
+}  // namespace
+
+Replica::Replica(const ReplicaConfig& config, RequestTable& requests, Scheduler& scheduler, StepExecutor& executor,
+                 EventQueue& queue, Ends& ends, RunObserver* observer)
+    : config_(config),
+      state_(requests, config.usable_blocks, config.block_size, config.grows, config.attention_window),
+      scheduler_(scheduler),
+      executor_(executor),
+      queue_(queue),
+      ends_(ends),
+      observer_(observer),
+      timeline_(config.sample_every) {
+  if (config.deliver_at_batch_end) state_.emissions.deliver_whole();
+}
+
+void Replica::arrive(std::uint32_t index, SimTime now) {
+  Request& request = state_.requests[index];
+  request.streamed = !config_.deliver_at_batch_end;
+  const Tokens prompt{request.prompt};
+  if (prompt >= config_.max_model_len) {
+    request.refusal = Refusal::kModelLength;
+  } else if (state_.kv.blocks_of(prompt) > state_.kv.usable()) {
+    request.refusal = Refusal::kCache;
+  }
+  if (request.refusal != Refusal::kNone) {
+    close_request(index, now);
+    return;
+  }
+  const Tokens room = config_.max_model_len - prompt;
+  if (Tokens{request.output} > room) {
+    request.output = static_cast<std::uint32_t>(room.count());
+    request.truncated = true;
+  }
+  incoming_.push_back(index);
+}
+
+void Replica::take_incoming(SimTime now) {
+  for (const std::uint32_t index : incoming_) {
+    Request& request = state_.requests[index];
+    request.time_in(Cause::kBoundary) += now - request.arrived_at;
+    state_.account.enter_waiting(request);
+    state_.waiting.push_back(index);
+  }
+  if (!incoming_.empty()) changed_ = true;
+  incoming_.clear();
+}
+
+SimTime Replica::boundary(SimTime now, SimTime until) {
+  if (!running_step_) integrate(now);
+  for (;;) {
+    state_.now = now;
+    take_incoming(now);
+    if (!start_next(now)) return now;
+    const Running& running = slots_[current_];
+    const SimTime end = running.started_at + running.cost.device + running.cost.host;
+    if (running.cost.device < Duration{0}) return now;  // live: its end will be told
+    if (end >= queue_.next_time() || end > until) {
+      queue_.post(end, EventKind::kStepEnded);
+      return now;
+    }
+    now = end;
+    complete(now);
+    if (queue_.next_time() <= now) {  // its end brought an arrival at this instant: let it in first
+      queue_.post(now, EventKind::kSchedule);
+      return now;
+    }
+  }
+}
+
+// Starts the step that was planned ahead, or plans one; with asynchronous scheduling also plans the next.
+bool Replica::start_next(SimTime now) {
+  if (!running_step_) {
+    if (!planned_step_) {
+      state_.in_flight = nullptr;
+      if (!plan(slots_[current_].plan)) return false;
+    }
+    planned_step_ = false;
+    start(now);
+  }
+  if (config_.async_scheduling && !planned_step_) {
+    state_.in_flight = &slots_[current_].plan;
+    planned_step_ = plan(slots_[1 - current_].plan);
+    state_.in_flight = nullptr;
+  }
+  return true;
+}
+
+void Replica::start(SimTime now) {
+  Running& running = slots_[current_];
+  running_step_ = true;
+  running.started_at = now;
+  interval_from_ = now;
+  const std::optional<StepCost> cost =
+      executor_.start(StepId{static_cast<std::uint64_t>(running.plan.number)}, running.plan.shape);
+  running.cost = cost.value_or(StepCost{Duration{-1}, Duration{0}});
+  if (config_.async_scheduling && cost) {  // the host worked while the step before ran
+    running.cost.host = std::max(Duration{0}, cost->host - cost->device);
+  }
+}
+
+void Replica::step_ended(SimTime now) { complete(now); }
+
+void Replica::complete(SimTime now) {
+  Running& running = slots_[current_];
+  PlannedStep& step = running.plan;
+  state_.now = now;
+  integrate(now);
+  const Duration length = now - running.started_at;
+  const Interval interval{length, std::min(running.cost.host, length), step.decodes, !step.chunks.empty(),
+                          batch_.blocked_by};
+  account(step, interval);
+  stamp_decodes(step, now);
+  stamp_prefills(step, now);
+  ++counters_.steps;
+  counters_.busy += length;
+  counters_.host += interval.host;
+  counters_.digest = mix(mix(counters_.digest, static_cast<std::uint64_t>(now.time_since_epoch().count())),
+                         static_cast<std::uint64_t>(step.decode_count) ^ (step.chunks.size() << 32));
+  if (!step.decodes && step.chunks.empty()) ++counters_.empty_steps;
+  if (timeline_.due(now)) sample(now);
+  if (observer_ != nullptr) observer_->ended(step.number, running.started_at, now);
+  running_step_ = false;
+  current_ = 1 - current_;
+  if (!planned_step_) current_ = 0;
+}
+
+void Replica::account(const PlannedStep& step, const Interval& interval) {
+  state_.account.close(interval);
+  for (const PlannedChunk& chunk : step.chunks) {
+    if (chunk.sequence != kNoSeq) Accounting::prefilled(state_.requests[chunk.request], interval, chunk.recompute);
+  }
+  for (const SeqId id : step.sitters) {
+    const Sequence& sequence = state_.sequences[id];
+    if (sequence.stamped) Accounting::sat_out(state_.requests[sequence.request], interval);
+  }
+}
+
+void Replica::stamp_decodes(PlannedStep& step, SimTime now) {
+  if (!step.decodes) return;
+  counters_.decode_tokens += step.decode_count;
+  state_.emissions.cohort_tokens(state_.requests, state_.sequences, now, step.decode_count, step.sitters, step.orphans);
+  for (const SeqId id : step.finishers) {
+    Request& request = state_.requests[state_.sequences[id].request];
+    state_.emissions.settle(request, state_.sequences, id);
+    state_.account.leave_decode(request);
+    finish(id, now);
+  }
+}
+
+void Replica::stamp_prefills(PlannedStep& step, SimTime now) {
+  for (const PlannedChunk& chunk : step.chunks) {
+    if (!chunk.last) continue;
+    Request& request = state_.requests[chunk.request];
+    state_.emissions.prefill_token(request, now);
+    if (chunk.sequence == kNoSeq) continue;
+    state_.account.leave_prefill(request);
+    if (chunk.ends) {
+      finish(chunk.sequence, now);
+      continue;
+    }
+    state_.sequences[chunk.sequence].stamped = true;
+    state_.account.enter_decode(request);
+    state_.emissions.joins(state_.sequences, chunk.sequence, step.decodes);
+  }
+}
+
+void Replica::finish(SeqId id, SimTime now) {
+  const Sequence& sequence = state_.sequences[id];
+  const std::uint32_t index = sequence.request;
+  const Blocks blocks{state_.owned_blocks(sequence)};
+  if (sequence.placed) state_.running.remove(state_.sequences, id);
+  changed_ = true;
+  scheduler_.on_finish();
+  if (config_.hold_until_batch_end) {
+    held_blocks_ += blocks;
+    held_tokens_ += sequence.computed;
+    if (config_.deliver_at_batch_end) held_.push_back(index);
+  } else {
+    state_.kv.give(blocks);
+    state_.kv_tokens -= sequence.computed;
+  }
+  state_.sequences.release(id);
+  if (!config_.deliver_at_batch_end) close_request(index, now);
+  if (config_.hold_until_batch_end && state_.running.size() == 0) release_held(now);
+}
+
+void Replica::release_held(SimTime now) {
+  state_.kv.give(held_blocks_);
+  state_.kv_tokens -= held_tokens_;
+  held_blocks_ = Blocks{0};
+  held_tokens_ = 0;
+  for (const std::uint32_t index : held_) {
+    Request& request = state_.requests[index];
+    request.time_in(Cause::kIdle) += now - request.last_token_at;
+    request.first_token_at = request.last_token_at = now;
+    request.max_itl = Duration{0};
+    close_request(index, now);
+  }
+  held_.clear();
+}
+
+// A request is over: completed, or refused for the reason it carries.
+void Replica::close_request(std::uint32_t index, SimTime now) {
+  Request& request = state_.requests[index];
+  if (request.refusal != Refusal::kNone) {
+    request.outcome = request.emitted > 0 ? Outcome::kAborted : Outcome::kRejected;
+  } else {
+    request.outcome = Outcome::kCompleted;
+    const Duration sum = std::accumulate(request.spent.begin(), request.spent.end(), Duration{0});
+    if (sum != now - request.arrived_at) {
+      throw SelfCheckError("causes of time do not add up to the latency of request " + std::to_string(index) + ": " +
+                           std::to_string(sum.count()) + " ns of " +
+                           std::to_string((now - request.arrived_at).count()));
+    }
+  }
+  ends_.ended(RequestId{index}, now);
+}
+
+void Replica::integrate(SimTime now) {
+  const Duration span = now - interval_from_;
+  if (span <= Duration{0}) return;
+  const double length = seconds(span);
+  counters_.kv_block_seconds += length * static_cast<double>(state_.kv.used().count());
+  counters_.kv_token_seconds += length * static_cast<double>(state_.kv_tokens);
+  counters_.running_seconds += length * static_cast<double>(state_.running.size());
+  if (!running_step_) {  // nothing ran: those who wait waited for what the latest plan said
+    state_.account.close({span, Duration{0}, false, false, batch_.blocked_by});
+  }
+  interval_from_ = now;
+}
+
+void Replica::sample(SimTime now) {
+  timeline_.add({now, state_.running.size(), state_.waiting.size() + static_cast<std::int64_t>(incoming_.size()),
+                 state_.kv.used(), state_.emissions.tokens(), counters_.prefill_tokens, state_.preemptions});
+  check_conservation();
+}
+
+std::string Replica::who_waits() const {
+  std::string text = "nothing can move: " + std::to_string(state_.waiting.size()) + " waiting, " +
+                     std::to_string(state_.running.size()) + " running, " + std::to_string(state_.kv.free().count()) +
+                     " of " + std::to_string(state_.kv.usable().count()) + " KV blocks free";
+  if (!state_.waiting.empty()) {
+    const Request& head = state_.requests[state_.waiting.front()];
+    const char* what = batch_.blocked_by == Blocker::kMemory   ? "memory"
+                       : batch_.blocked_by == Blocker::kBudget ? "the token budget"
+                                                               : "a slot";
+    text += "; request " + std::to_string(state_.waiting.front()) + " (" + std::to_string(head.prompt) + " prompt + " +
+            std::to_string(head.emitted) + " emitted tokens) waits for " + what;
+  }
+  if (state_.running.first() != kNoSeq) {
+    text += "; request " + std::to_string(state_.sequences[state_.running.first()].request) +
+            " runs but is never scheduled";
+  }
+  return text;
+}
+
+void Replica::check_conservation() const {
+  std::int64_t blocks = held_blocks_.count();
+  std::int64_t tokens = held_tokens_;
+  for (SeqId id = state_.running.first(); id != kNoSeq; id = state_.sequences[id].next) {
+    blocks += state_.owned_blocks(state_.sequences[id]);
+    tokens += state_.stored_tokens(state_.sequences[id]);
+  }
+  if (Blocks{blocks} != state_.kv.used()) {
+    throw SelfCheckError("KV blocks are not conserved: sequences own " + std::to_string(blocks) +
+                         ", the cache gave out " + std::to_string(state_.kv.used().count()));
+  }
+  if (tokens != state_.kv_tokens) {
+    throw SelfCheckError("KV tokens are not conserved: sequences hold " + std::to_string(tokens) + ", counted " +
+                         std::to_string(state_.kv_tokens));
+  }
+}
+
+}  // namespace servecast

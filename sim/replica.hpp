@@ -1,0 +1,135 @@
+// One copy of the model: plans steps with its scheduler, has them run, and stamps what comes out.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/event_queue.hpp"
+#include "sim/observer.hpp"
+#include "sim/replica_state.hpp"
+#include "sim/scheduler.hpp"
+#include "sim/step.hpp"
+#include "sim/timeline.hpp"
+
+namespace servecast {
+
+struct ReplicaConfig {
+  Blocks usable_blocks;
+  Tokens block_size;
+  Tokens max_model_len{std::int64_t{1} << 31};
+  bool grows = true;                  // sequences take blocks as they decode; false: reserved at admission
+  bool hold_until_batch_end = false;  // a finished sequence keeps its memory until nobody runs (static batching)
+  bool deliver_at_batch_end = false;  // and its tokens are delivered only then
+  bool async_scheduling = false;      // the next step is planned while one runs
+  std::optional<Tokens> attention_window;
+  Duration sample_every = std::chrono::seconds{1};  // of the timeline; longer on long runs (see Timeline)
+};
+
+// What a run counts, besides its requests.
+struct Counters {
+  std::int64_t steps = 0;
+  std::int64_t empty_steps = 0;
+  std::int64_t planner_calls = 0;
+  std::int64_t prefill_tokens = 0;     // computed, recomputation included
+  std::int64_t recomputed_tokens = 0;  // of those
+  std::int64_t decode_tokens = 0;
+  Duration busy{0};
+  Duration host{0};
+  double kv_block_seconds = 0;                   // ∫ blocks in use
+  double kv_token_seconds = 0;                   // ∫ tokens stored in them
+  double running_seconds = 0;                    // ∫ sequences running
+  std::uint64_t digest = 0xcbf29ce484222325ULL;  // of every step's end and content: equal runs, equal digests
+};
+
+class Replica {
+ public:
+  // Told when a request is over, in the order in which they end.
+  class Ends {
+   public:
+    virtual ~Ends() = default;
+    virtual void ended(RequestId request, SimTime at) = 0;
+  };
+
+  Replica(const ReplicaConfig& config, RequestTable& requests, Scheduler& scheduler, StepExecutor& executor,
+          EventQueue& queue, Ends& ends, RunObserver* observer);
+
+  // A request arrives: refused at once where it can never run, else queued. Its record is in the table.
+  void arrive(std::uint32_t request, SimTime now);
+  // The moment to plan, when all that happens at `now` has been told. Runs on by itself as long as no other
+  // event comes first, at most to `until`; returns the time it got to.
+  SimTime boundary(SimTime now, SimTime until);
+  // The step that runs has ended.
+  void step_ended(SimTime now);
+
+  [[nodiscard]] bool idle() const { return !running_step_; }
+  // Whether a boundary at `now` is due: nothing runs, or the step that runs has just ended.
+  [[nodiscard]] bool ready(SimTime now) const { return idle() && now >= interval_from_; }
+  // Names what waits and what runs, for the message of a stalled run.
+  [[nodiscard]] std::string who_waits() const;
+  [[nodiscard]] const ReplicaState& state() const { return state_; }
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+  [[nodiscard]] const std::vector<std::uint32_t>& incoming() const { return incoming_; }
+  [[nodiscard]] const Timeline& timeline() const { return timeline_; }
+  // Blocks and tokens owned by sequences equal what the cache has given out. Throws SelfCheckError.
+  void check_conservation() const;
+
+ private:
+  struct Running {
+    PlannedStep plan;
+    SimTime started_at;
+    StepCost cost;
+  };
+
+  // Planning (replica_plan.cpp).
+  bool plan(PlannedStep& step);
+  bool repeats() const;
+  void commit(PlannedStep& step);
+  void commit_decodes(PlannedStep& step);
+  void commit_prefills(PlannedStep& step);
+  void pad(PlannedStep& step);
+  void observe(const PlannedStep& step);
+  void collect_refused();
+
+  // Running (replica.cpp).
+  bool start_next(SimTime now);
+  void start(SimTime now);
+  void complete(SimTime now);
+  void take_incoming(SimTime now);
+  void account(const PlannedStep& step, const Interval& interval);
+  void stamp_decodes(PlannedStep& step, SimTime now);
+  void stamp_prefills(PlannedStep& step, SimTime now);
+  void finish(SeqId id, SimTime now);
+  void close_request(std::uint32_t request, SimTime now);
+  void release_held(SimTime now);
+  void integrate(SimTime now);
+  void sample(SimTime now);
+
+  ReplicaConfig config_;
+  ReplicaState state_;
+  Scheduler& scheduler_;
+  StepExecutor& executor_;
+  EventQueue& queue_;
+  Ends& ends_;
+  RunObserver* observer_;
+
+  Batch batch_;                   // of the latest plan
+  std::array<Running, 2> slots_;  // the step that runs, and the one planned while it runs
+  bool running_step_ = false, planned_step_ = false;
+  std::size_t current_ = 0;
+  std::int64_t steps_planned_ = 0;
+  bool changed_ = true;  // something arrived or ended since the latest plan
+  SimTime interval_from_ = kStart;
+  std::vector<std::uint32_t> incoming_;  // arrived while a step runs
+  std::vector<std::uint32_t> held_;      // finished, waiting for the end of their batch
+  Blocks held_blocks_;
+  std::int64_t held_tokens_ = 0;
+  std::vector<PrefillChunk> padded_;
+  std::vector<std::uint32_t> emitters_;
+  Counters counters_;
+  Timeline timeline_;
+};
+
+}  // namespace servecast

@@ -1,0 +1,75 @@
+// What a scheduler sees of its replica and may do to it. Holds only what a real server knows.
+#pragma once
+
+#include "sim/batch.hpp"
+#include "sim/replica_state.hpp"
+#include "sim/request.hpp"
+
+namespace servecast {
+
+enum class RunningOrder : std::uint8_t { kArrival, kAdmission };
+
+class ReplicaView {
+ public:
+  explicit ReplicaView(ReplicaState& state) : state_(state) {}
+
+  // Memory.
+  [[nodiscard]] Blocks usable_blocks() const { return state_.kv.usable(); }
+  [[nodiscard]] Blocks free_blocks() const { return state_.kv.free(); }
+  [[nodiscard]] Tokens block_size() const { return state_.kv.block_size(); }
+  [[nodiscard]] Blocks blocks_of(Tokens tokens) const { return state_.kv.blocks_of(tokens); }
+
+  // The waiting queue. The head is the only one to admit or to refuse.
+  [[nodiscard]] bool has_waiting() const { return !state_.waiting.empty(); }
+  [[nodiscard]] std::int64_t waiting_count() const { return state_.waiting.size(); }
+  [[nodiscard]] RequestView head() const { return view(state_.waiting.front()); }
+  void refuse_head(Refusal why);
+  // Starts the head with its first `tokens` of prefill and `blocks` taken for it. Requires blocks <= free_blocks().
+  SeqId admit_head(Batch& batch, Blocks blocks, Tokens tokens, RunningOrder order);
+
+  // The running set, in its order.
+  [[nodiscard]] std::int64_t running_count() const { return state_.running.size(); }
+  [[nodiscard]] std::int64_t prefilling_count() const { return state_.prefilling; }
+  [[nodiscard]] SeqId first_running() const { return state_.running.first(); }
+  [[nodiscard]] SeqId last_running() const { return state_.running.last(); }
+  [[nodiscard]] SeqId next_running(SeqId id) const { return state_.sequences[id].next; }
+  [[nodiscard]] SeqId previous_running(SeqId id) const { return state_.sequences[id].previous; }
+  [[nodiscard]] RequestView request(SeqId id) const;
+  [[nodiscard]] bool prefills(SeqId id) const { return state_.sequences[id].phase == Sequence::Phase::kPrefill; }
+  [[nodiscard]] bool decodes(SeqId id) const { return state_.sequences[id].phase == Sequence::Phase::kDecode; }
+  [[nodiscard]] Tokens left_to_prefill(SeqId id) const {
+    return Tokens{state_.sequences[id].target - state_.sequences[id].computed};
+  }
+
+  // Decoding. Those that have no token left to plan are not counted.
+  [[nodiscard]] std::int64_t decoding_count() const { return state_.cohort.count(); }
+  // Blocks that one step of all decoding sequences takes.
+  [[nodiscard]] Blocks decode_growth() const { return state_.cohort.growth(); }
+  // Blocks that one step of this decoding sequence takes (0 or 1).
+  [[nodiscard]] Blocks decode_growth(SeqId id) const {
+    return Blocks{state_.cohort.takes_block(state_.sequences[id]) ? 1 : 0};
+  }
+  // Requires decode_growth() <= free_blocks().
+  void decode_all(Batch& batch);
+  void decode(Batch& batch, SeqId id);
+
+  // Continues a prefill. `blocks` are taken besides those it owns.
+  void prefill(Batch& batch, SeqId id, Tokens tokens, Blocks blocks);
+  // Blocks that `tokens` more of its prefill take beyond those it owns.
+  [[nodiscard]] Blocks prefill_growth(SeqId id, Tokens tokens) const;
+
+  // Throws a running sequence out (recompute): its blocks are free at once; it waits at the front, or at the back.
+  enum class Requeue : std::uint8_t { kFront, kBack };
+  void preempt(SeqId id, Requeue where = Requeue::kFront);
+
+ private:
+  [[nodiscard]] RequestView view(std::uint32_t request) const {
+    const Request& r = state_.requests[request];
+    return {RequestId{request}, r.arrived_at, Tokens{r.prompt}, Tokens{r.emitted}, Tokens{r.max_tokens}};
+  }
+  void forget_in_flight(SeqId id, const Sequence& sequence);
+
+  ReplicaState& state_;
+};
+
+}  // namespace servecast

@@ -1,0 +1,108 @@
+// Runs small specs whose every step lasts one second and writes down what happened, step by step.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "policies/registry.hpp"
+#include "sim/simulation.hpp"
+
+namespace servecast::test {
+
+inline SimTime at_second(std::int64_t t) { return SimTime{std::chrono::seconds{t}}; }
+
+struct Spec {
+  struct Req {
+    std::string name;
+    std::int64_t arrival, prompt, output;
+  };
+  std::vector<Req> requests;
+  std::int64_t usable_blocks = 0;  // in slots for policies that count slots
+  std::int64_t block_size = 1;
+  SchedulerOptions options;
+  bool async = false;
+};
+
+class ListSource final : public ArrivalSource {
+ public:
+  explicit ListSource(const std::vector<Spec::Req>& requests) : requests_(requests) {}
+  std::optional<Arrival> next() override {
+    if (next_ == requests_.size()) return std::nullopt;
+    const Spec::Req& r = requests_[next_++];
+    return Arrival{at_second(r.arrival), Tokens{r.prompt}, Tokens{r.output}, Tokens{r.output}};
+  }
+  void finished(RequestId, SimTime) override {}
+
+ private:
+  const std::vector<Spec::Req>& requests_;
+  std::size_t next_ = 0;
+};
+
+class OneSecondSteps final : public StepCostModel {
+ public:
+  StepCost cost(const StepShape&) override { return {std::chrono::seconds{1}, Duration{0}}; }
+};
+
+struct Log final : RunObserver {
+  explicit Log(const std::vector<Spec::Req>& list) : requests(list), emitted_at(list.size()) {}
+
+  void planned(const PlannedStep& step, std::span<const std::uint32_t> emitters, const ReplicaState& state) override {
+    std::map<std::uint32_t, std::string> parts;
+    for (const std::uint32_t r : emitters) parts[r] = requests[r].name + ":D";
+    for (std::size_t i = 0; i < step.chunks.size(); ++i) {
+      const std::uint32_t r = step.chunks[i].request;
+      parts[r] = requests[r].name + ":P" + std::to_string(step.prefills[i].tokens.count());
+    }
+    std::string text;
+    for (const auto& [r, part] : parts) text += (text.empty() ? "" : " ") + part;
+    lines[step.number] = text + " free=" + std::to_string(state.kv.free().count());
+    pending[step.number].assign(emitters.begin(), emitters.end());
+  }
+  void ended(std::int64_t step, SimTime started, SimTime ended) override {
+    const auto t = [](SimTime x) { return std::chrono::duration_cast<std::chrono::seconds>(x - kStart).count(); };
+    steps.push_back("t=" + std::to_string(t(started)) + " " + lines[step]);
+    for (const std::uint32_t r : pending[step]) emitted_at[r].push_back(t(ended));
+  }
+
+  const std::vector<Spec::Req>& requests;
+  std::vector<std::vector<std::int64_t>> emitted_at;  // by request
+  std::vector<std::string> steps;                     // "t=0 A:P6 B:P9 free=11"
+  std::map<std::int64_t, std::string> lines;
+  std::map<std::int64_t, std::vector<std::uint32_t>> pending;
+};
+
+struct Outcomes {
+  std::vector<std::vector<std::int64_t>> emitted_at;
+  std::vector<std::string> steps;
+  RunResult result;
+};
+
+inline Outcomes run(const Spec& spec, RequestTable& table) {
+  const ReplicaNeeds needs = replica_needs(spec.options);
+  SimulationConfig config;
+  config.replica.usable_blocks = Blocks{spec.usable_blocks};
+  config.replica.block_size = Tokens{spec.block_size};
+  config.replica.grows = needs.grows;
+  config.replica.hold_until_batch_end = needs.hold_until_batch_end;
+  config.replica.deliver_at_batch_end = needs.deliver_at_batch_end;
+  config.replica.async_scheduling = spec.async;
+  config.replica.sample_every = Duration{1};  // checks conservation after every step
+  ListSource source(spec.requests);
+  OneSecondSteps model;
+  PredictedExecutor executor(model);
+  const auto scheduler = make_scheduler(spec.options, table);
+  Log log(spec.requests);
+  Outcomes out;
+  out.result = simulate(config, table, source, *scheduler, executor, &log);
+  out.emitted_at = log.emitted_at;
+  out.steps = log.steps;
+  return out;
+}
+
+inline Outcomes run(const Spec& spec) {
+  RequestTable table;
+  return run(spec, table);
+}
+
+}  // namespace servecast::test
