@@ -1,0 +1,82 @@
+// An experiment as its YAML file says it, resolved and checked field by field; nothing is loaded yet.
+// docs/experiments.md documents every key; the table in schema.cpp is what both are made from.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policies/registry.hpp"
+#include "sim/summary.hpp"
+#include "sim/units.hpp"
+#include "traces/workload.hpp"
+
+namespace servecast {
+
+struct TraceChoice {
+  std::filesystem::path path;         // relative paths are relative to the experiment's file
+  std::optional<std::string> format;  // found from the content where absent
+  bool sort = false;
+  std::optional<double> characters_per_token;      // for text without a tokenizer
+  std::optional<std::filesystem::path> tokenizer;  // a sentencepiece model or a Hugging Face tokenizer.json
+};
+
+struct WorkloadSection {
+  std::optional<TraceChoice> trace;
+  WorkloadSpec spec;  // arrivals, lengths, requests, max_tokens, seed
+};
+
+struct DtypeChoice {  // by name, as costmodel/dtype.hpp parses them; absent: as the model is published
+  std::optional<std::string> weights, kv, activations;
+};
+
+struct DeploymentSection {
+  SchedulerOptions policy;
+  bool async_scheduling = false;
+  int tensor_parallel = 1;
+  DtypeChoice dtypes;
+  std::optional<Tokens> max_model_len;  // absent: the model's own
+  Tokens block_size{16};
+  double memory_utilisation = 0.9;
+  Bytes memory_reserve;                 // what the engine keeps besides weights, activations and KV
+  std::optional<Blocks> kv_blocks;      // pinned to a live engine's count
+  double host_per_step_s = 0;
+  double host_per_sequence_s = 0;
+};
+
+struct Experiment {
+  std::string name;                // of its folder, or file
+  std::filesystem::path file;
+  std::string model;               // models/NAME.json, or a path
+  std::string device;              // devices/NAME.yaml, or a path
+  WorkloadSection workload;
+  DeploymentSection deployment;
+  SummaryOptions summary;          // SLOs, warm-up, cool-down
+  std::optional<double> horizon_s;
+  std::uint64_t seed = 1;
+};
+
+// One point of the grid that `sweep:` spans; the only point of an experiment without one.
+struct GridPoint {
+  std::vector<std::pair<std::string, std::string>> axes;  // path -> value, as written
+  Experiment experiment;
+};
+
+struct Study {
+  std::filesystem::path file;
+  std::string text;  // of the file, for the manifest
+  std::vector<std::string> axes;
+  std::vector<GridPoint> points;  // the first axis varies slowest
+};
+
+// `overrides`: "path=value" from the command line, applied before validation. Throws InputError with file,
+// line and field for whatever is wrong, in the file or at any point of the grid.
+[[nodiscard]] Study load_study(const std::filesystem::path& file, const std::vector<std::string>& overrides = {});
+
+// The JSON Schema (draft 2020-12) of an experiment file, for editors; made from the table that validates.
+[[nodiscard]] std::string experiment_json_schema();
+
+}  // namespace servecast
