@@ -6,7 +6,7 @@ namespace servecast {
 
 void Emissions::own_gap(Request& request, SimTime now) {
   const Duration gap = now - request.last_token_at;
-  if (record_) gaps_.add(gap, 1);
+  if (now >= record_from_) gaps_.add(gap, 1);
   request.max_itl = std::max(request.max_itl, gap);
   request.last_token_at = now;
 }
@@ -61,7 +61,7 @@ void Emissions::cohort_tokens(RequestTable& requests, Sequences& all, SimTime no
   for (const std::uint32_t request : orphans) own_gap(requests[request], now);
   const std::int64_t together = count - own - static_cast<std::int64_t>(orphans.size());
   if (together > 0) {
-    if (record_) gaps_.add(now - last_, together);
+    if (now >= record_from_) gaps_.add(now - last_, together);
     maxima_.push(ordinal_, now - last_);
   }
   last_ = now;

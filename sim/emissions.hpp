@@ -17,7 +17,9 @@ namespace servecast {
 class Emissions {
  public:
   // Tokens are delivered together at the end of their batch: there are no gaps to record.
-  void deliver_whole() { record_ = false; }
+  void deliver_whole() { record_from_ = kNever; }
+  // Gaps that end earlier are not recorded (a warm-up).
+  void record_from(SimTime from) { record_from_ = from; }
   // A prefill of `request` ended with a token. `with_cohort`: the cohort emitted in the same step.
   void prefill_token(Request& request, SimTime now);
   // From now on `id` emits with the cohort. Call after the cohort's own emission of this instant.
@@ -36,7 +38,7 @@ class Emissions {
   void own_gap(Request& request, SimTime now);
   void close_gaps(Request& request, const Sequence& sequence) const;
 
-  bool record_ = true;
+  SimTime record_from_ = kStart;
   LogHistogram gaps_;
   SuffixMaximum maxima_;
   std::vector<SeqId> fresh_, still_fresh_;

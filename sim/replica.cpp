@@ -24,6 +24,7 @@ Replica::Replica(const ReplicaConfig& config, RequestTable& requests, Scheduler&
       ends_(ends),
       observer_(observer),
       timeline_(config.sample_every) {
+  state_.emissions.record_from(config.record_gaps_from);
   if (config.deliver_at_batch_end) state_.emissions.deliver_whole();
 }
 

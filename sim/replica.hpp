@@ -25,6 +25,7 @@ struct ReplicaConfig {
   bool deliver_at_batch_end = false;  // and its tokens are delivered only then
   bool async_scheduling = false;      // the next step is planned while one runs
   std::optional<Tokens> attention_window;
+  SimTime record_gaps_from = kStart;                // inter-token gaps that end earlier are not recorded
   Duration sample_every = std::chrono::seconds{1};  // of the timeline; longer on long runs (see Timeline)
 };
 

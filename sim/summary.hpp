@@ -47,13 +47,13 @@ struct Summary {
   std::array<std::int64_t, 4> refused{};  // by Refusal
 
   Distribution ttft, tpot, itl, e2e;
-  Distribution normalised;      // E2E / output tokens (vLLM's paper takes its mean, Orca's its median)
-  Distribution max_itl;         // per request with more than one streamed token
-  Distribution queueing;        // time before the first prefill step: boundary and waits
+  Distribution normalised;  // E2E / output tokens (vLLM's paper takes its mean, Orca's its median)
+  Distribution max_itl;     // per request with more than one streamed token
+  Distribution queueing;    // time before the first prefill step: boundary and waits
 
-  double duration_s = 0;        // of the run, first arrival to last end (or the horizon)
-  double offered_rate = 0;      // requests per second, realised: (n − 1) / (last − first arrival) over all arrivals
-  double completed_rate = 0;    // completed requests of the run per second of duration
+  double duration_s = 0;      // of the run, first arrival to last end (or the horizon)
+  double offered_rate = 0;    // requests per second, realised: (n − 1) / (last − first arrival) over all arrivals
+  double completed_rate = 0;  // completed requests of the run per second of duration
   double output_tokens_rate = 0, total_tokens_rate = 0;
   double mean_prompt_tokens = 0, mean_output_tokens = 0;  // realised, completed requests of the window
 
@@ -63,11 +63,11 @@ struct Summary {
 
   std::array<double, kCauses> cause_mean_s{};  // of E2E, over completed requests of the window
 
-  double mean_running = 0;         // sequences, averaged over the run's time
-  double mean_decode_batch = 0;    // decoded tokens per step that decoded or prefilled
-  double kv_mean_blocks = 0;       // in use, averaged over time
-  double kv_useful_share = 0;      // tokens stored / tokens that the blocks in use could store, over time
-  double busy_share = 0;           // of the duration in which a step ran
+  double mean_running = 0;       // sequences, averaged over the run's time
+  double mean_decode_batch = 0;  // decoded tokens per step that decoded or prefilled
+  double kv_mean_blocks = 0;     // in use, averaged over time
+  double kv_useful_share = 0;    // tokens stored / tokens that the blocks in use could store, over time
+  double busy_share = 0;         // of the duration in which a step ran
 };
 
 [[nodiscard]] Summary summarise(const RequestTable& requests, const RunResult& result, const SummaryOptions& options);
