@@ -1,4 +1,4 @@
-// Runs small specs whose every step lasts one second and writes down what happened, step by step.
+// Runs small specs whose steps all last equally long and writes down what happened, step by step.
 #pragma once
 
 #include <map>
@@ -22,6 +22,7 @@ struct Spec {
   std::int64_t block_size = 1;
   SchedulerOptions options;
   bool async = false;
+  std::int64_t step_seconds = 1;
 };
 
 class ListSource final : public ArrivalSource {
@@ -39,9 +40,13 @@ class ListSource final : public ArrivalSource {
   std::size_t next_ = 0;
 };
 
-class OneSecondSteps final : public StepCostModel {
+class EqualSteps final : public StepCostModel {
  public:
-  StepCost cost(const StepShape&) override { return {std::chrono::seconds{1}, Duration{0}}; }
+  explicit EqualSteps(std::int64_t length_s) : length_(std::chrono::seconds{length_s}) {}
+  StepCost cost(const StepShape&) override { return {length_, Duration{0}}; }
+
+ private:
+  Duration length_;
 };
 
 struct Log final : RunObserver {
@@ -89,7 +94,7 @@ inline Outcomes run(const Spec& spec, RequestTable& table) {
   config.replica.async_scheduling = spec.async;
   config.replica.sample_every = Duration{1};  // checks conservation after every step
   ListSource source(spec.requests);
-  OneSecondSteps model;
+  EqualSteps model(spec.step_seconds);
   PredictedExecutor executor(model);
   const auto scheduler = make_scheduler(spec.options, table);
   Log log(spec.requests);
