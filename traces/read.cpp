@@ -24,6 +24,12 @@ struct Format {
   readers::ReadRows read;
 };
 
+Format sharegpt(std::string_view messages) {
+  return {"sharegpt",  "ShareGPT-like JSON, whole conversations: each answer is a request, its prompt the history",
+          Kind::kJson, {messages},
+          false,       readers::read_sharegpt};
+}
+
 // In the order in which they are tried: a format stands before those whose marks are a part of its own.
 const std::vector<Format>& formats() {
   using namespace readers;
@@ -64,6 +70,28 @@ const std::vector<Format>& formats() {
        {"arrival_ns", "input_tokens", "output_tokens"},
        false,
        read_llmservingsim},
+      {"servecast-jsonl",
+       "our JSON lines: arrival_s, prompt_tokens, output_tokens, session, turn, prefix_block<N>_ids",
+       Kind::kJson,
+       {"prompt_tokens", "output_tokens"},
+       false,
+       read_servecast_jsonl},
+      {"mooncake",
+       "Mooncake JSON lines: timestamp, input_length, output_length, hash_ids",
+       Kind::kJson,
+       {"timestamp", "input_length", "output_length"},
+       false,
+       read_mooncake},
+      {"vllm-bench",
+       "the JSON of `vllm bench serve --save-detailed`: input_lens, output_lens, start_times",
+       Kind::kJson,
+       {"input_lens", "output_lens"},
+       true,
+       read_vllm_bench},
+      sharegpt("conversations"),
+      sharegpt("conversation"),
+      sharegpt("items"),
+      sharegpt("messages"),
   };
   return kFormats;
 }
