@@ -1,0 +1,56 @@
+#include "app/results/point_files.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/results/file_writer.hpp"
+#include "app/results/metrics.hpp"
+
+namespace servecast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const MetricValue& value) {
+  if (const auto* count = std::get_if<std::int64_t>(&value)) return *count;
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  return nullptr;
+}
+
+}  // namespace
+
+std::string summary_json(const PreparedPoint& point, const PointResult& result) {
+  Json json;
+  json["axes"] = Json::object();
+  for (const auto& [path, value] : result.axes) json["axes"][path] = value;
+  for (const Metric& metric : metrics_of(point, result)) json[metric.key] = to_json(metric.value);
+  json["populations"] = Json::object();
+  for (const NamedDistribution& named : distributions())
+    json["populations"][std::string(named.name)] = named.population;
+  json["thin_percentiles"] = thin_percentiles(result.summary);
+  json["notes"] = result.notes;
+  json["digest"] = fmt::format("{:016x}", result.run.counters.digest);
+  return json.dump(2) + "\n";
+}
+
+void write_timeline_csv(const std::filesystem::path& path, const PreparedPoint& point, const RunResult& run) {
+  FileWriter file(path);
+  file.write("time_s,running_requests,waiting_requests,kv_blocks,kv_bytes,emitted_tokens,prefill_tokens,preemptions\n");
+  for (const TimelineSample& sample : run.timeline) {
+    const std::int64_t ns = (sample.at - kStart).count();
+    file.write(fmt::format("{}.{:09},{},{},{},{:.0f},{},{},{}\n", ns / 1'000'000'000, ns % 1'000'000'000,
+                           sample.running, sample.waiting, sample.kv_used.count(),
+                           kv_bytes_of(point.deployment, static_cast<double>(sample.kv_used.count())),
+                           sample.tokens_emitted, sample.prefill_tokens, sample.preemptions));
+  }
+  file.close();
+}
+
+void write_point_files(const std::filesystem::path& folder, const PreparedPoint& point, const PointResult& result,
+                       const RequestTable& requests) {
+  write_file(folder / "summary.json", summary_json(point, result));
+  write_requests_csv(folder / "requests.csv", requests);
+  write_timeline_csv(folder / "timeline.csv", point, result.run);
+}
+
+}  // namespace servecast

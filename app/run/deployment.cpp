@@ -1,0 +1,178 @@
+#include "app/run/deployment.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "app/results/text_table.hpp"
+#include "app/run/data_files.hpp"
+#include "costmodel/model_config.hpp"
+#include "costmodel/roofline.hpp"
+#include "sim/error.hpp"
+
+namespace servecast {
+namespace {
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+constexpr std::int64_t kMostStepTokens = std::int64_t{1} << 31;
+
+Dtypes choose_dtypes(const ModelShape& model, const DtypeChoice& choice) {
+  Dtypes dtypes = published_dtypes(model);
+  if (choice.weights)
+    dtypes.weights = dtypes.experts = parse_dtype(*choice.weights, {{}, 0, "deployment.dtypes.weights"});
+  if (choice.activations) {
+    dtypes.activations = parse_dtype(*choice.activations, {{}, 0, "deployment.dtypes.activations"});
+    dtypes.kv = dtypes.activations;  // as engines do unless told otherwise
+  }
+  if (choice.kv) dtypes.kv = parse_dtype(*choice.kv, {{}, 0, "deployment.dtypes.kv"});
+  return dtypes;
+}
+
+Tokens choose_model_len(const Experiment& experiment, const ModelShape& model, std::vector<std::string>& notes) {
+  const std::optional<Tokens> asked = experiment.deployment.max_model_len;
+  const Tokens made_for = model.max_positions > Tokens{0} ? model.max_positions : ReplicaConfig{}.max_model_len;
+  if (asked && *asked > made_for) {
+    notes.push_back(fmt::format("max_model_len {} is cut to the model's own {}", asked->count(), made_for.count()));
+  }
+  return std::min(asked.value_or(made_for), made_for);
+}
+
+void cut_reservation(Tokens& max_len, Tokens model_len, std::string_view policy, std::vector<std::string>& notes) {
+  if (max_len <= model_len) return;
+  notes.push_back(fmt::format("{}.max_len {} is cut to max_model_len {}", policy, max_len.count(), model_len.count()));
+  max_len = model_len;
+}
+
+// No request is longer than the model allows, so that nobody reserves more.
+SchedulerOptions fit_policy(SchedulerOptions policy, Tokens model_len, std::vector<std::string>& notes) {
+  if (auto* fixed = std::get_if<StaticOptions>(&policy)) cut_reservation(fixed->max_len, model_len, "static", notes);
+  if (auto* orca = std::get_if<OrcaOptions>(&policy)) cut_reservation(orca->max_len, model_len, "orca", notes);
+  return policy;
+}
+
+MemoryPlan plan_for(const Experiment& experiment, const Deployment& deployment, Tokens model_len) {
+  const LargestStep largest = largest_step(deployment.policy, model_len);
+  if (largest.tokens > Tokens{kMostStepTokens} || largest.sampled_rows > kMostStepTokens) {
+    throw InputError({{}, 0, "deployment.options"},
+                     fmt::format("a step of {} tokens and {} sampled rows is beyond reason", largest.tokens.count(),
+                                 largest.sampled_rows));
+  }
+  MemoryBudget budget;
+  budget.capacity = deployment.device.memory_reported.value_or(deployment.device.memory);
+  budget.utilisation = experiment.deployment.memory_utilisation;
+  budget.reserve = experiment.deployment.memory_reserve;
+  budget.batched_tokens = largest.tokens;
+  budget.sampled_rows = largest.sampled_rows;
+  budget.block_size = experiment.deployment.block_size;
+  budget.blocks = experiment.deployment.kv_blocks;
+  return plan_memory(deployment.part, deployment.dtypes, budget);
+}
+
+void set_cache(const Experiment& experiment, const MemoryPlan& plan, const ReplicaNeeds& needs, ReplicaConfig& config) {
+  config.block_size = needs.slots ? Tokens{1} : plan.block_size;
+  if (needs.slots) {
+    const bool pinned = experiment.deployment.kv_blocks.has_value();
+    config.usable_blocks = Blocks{pinned ? plan.blocks.count() * plan.block_size.count() : plan.slots().count()};
+  } else {
+    config.usable_blocks = plan.blocks - Blocks{needs.null_block ? 1 : 0};
+  }
+  if (config.usable_blocks < Blocks{1}) {
+    throw InputError({{}, 0, "model"}, "leaves one KV block, which the policy keeps for itself");
+  }
+}
+
+ReplicaConfig configure(const Experiment& experiment, const Deployment& deployment, Tokens model_len) {
+  const ReplicaNeeds needs = replica_needs(deployment.policy);
+  ReplicaConfig config;
+  set_cache(experiment, deployment.memory, needs, config);
+  config.max_model_len = model_len;
+  config.grows = needs.grows;
+  config.hold_until_batch_end = needs.hold_until_batch_end;
+  config.deliver_at_batch_end = needs.deliver_at_batch_end;
+  config.async_scheduling = experiment.deployment.async_scheduling;
+  config.attention_window = deployment.model.window();
+  return config;
+}
+
+Deployment plan(const Experiment& experiment) {
+  Deployment d;
+  const std::filesystem::path base = experiment.file.parent_path();
+  d.model_file = find_data(DataKind::kModel, experiment.model, "model", base);
+  d.device_file = find_data(DataKind::kDevice, experiment.device, "device", base);
+  d.model = load_model(d.model_file.string());
+  d.device = load_device(d.device_file.string());
+  d.tensor_parallel = experiment.deployment.tensor_parallel;
+  d.part = shard(d.model, d.tensor_parallel);
+  d.dtypes = choose_dtypes(d.model, experiment.deployment.dtypes);
+  for (const std::string& caveat : d.model.caveats) d.notes.push_back("model: " + caveat);
+  const Tokens model_len = choose_model_len(experiment, d.model, d.notes);
+  d.policy = fit_policy(experiment.deployment.policy, model_len, d.notes);
+  d.host_per_step_s = experiment.deployment.host_per_step_s;
+  d.host_per_sequence_s = experiment.deployment.host_per_sequence_s;
+  const auto probe = make_cost_model(d);  // refuses what the device cannot compute
+  d.memory = plan_for(experiment, d, model_len);
+  d.replica = configure(experiment, d, model_len);
+  return d;
+}
+
+}  // namespace
+
+LargestStep largest_step(const SchedulerOptions& policy, Tokens max_model_len) {
+  const std::int64_t rows = max_running(policy);
+  const Tokens tokens = std::visit(
+      Overloaded{[](const StaticOptions& o) { return o.max_len * o.batch_size; },
+                 [&](const OrcaOptions& o) { return std::min(o.max_len, max_model_len); },
+                 [](const SarathiOptions& o) { return o.token_budget; },
+                 [](const SglangOptions& o) { return std::min(o.chunked_prefill_size, o.max_prefill_tokens); },
+                 [](const auto& o) { return o.max_num_batched_tokens; }},
+      policy);
+  return {std::max(tokens, Tokens{rows}), rows};
+}
+
+Deployment plan_deployment(const Experiment& experiment) {
+  try {
+    return plan(experiment);
+  } catch (const InputError& error) {
+    if (!error.place().file.empty() || experiment.file.empty()) throw;
+    throw InputError({experiment.file.string(), 0, {}}, error.what());
+  }
+}
+
+std::unique_ptr<StepCostModel> make_cost_model(const Deployment& deployment) {
+  const HostTime host{from_seconds(deployment.host_per_step_s), from_seconds(deployment.host_per_sequence_s)};
+  return std::make_unique<RooflineModel>(deployment.model, deployment.device, deployment.dtypes,
+                                         deployment.tensor_parallel, host);
+}
+
+double kv_bytes_of(const Deployment& deployment, double blocks) {
+  const bool slots = replica_needs(deployment.policy).slots;
+  const double each = slots ? static_cast<double>(deployment.memory.kv_bits_per_token) / 8
+                            : static_cast<double>(deployment.memory.block_bytes.count());
+  return blocks * each * deployment.tensor_parallel;
+}
+
+std::string describe_memory(const Deployment& d) {
+  const auto gb = [](double bytes) { return fmt::format("{:.2f} GB", bytes / 1e9); };
+  const auto one = [&](Bytes bytes) { return gb(static_cast<double>(bytes.count())); };
+  const std::int64_t blocks = d.replica.usable_blocks.count();
+  const std::int64_t tokens = blocks * d.replica.block_size.count();
+  const std::string devices =
+      d.tensor_parallel == 1 ? d.device.name : fmt::format("{} x {}", d.tensor_parallel, d.device.name);
+  const std::string each = d.tensor_parallel == 1 ? "" : "on each: ";
+  const std::string cache = d.replica.block_size == Tokens{1}
+                                ? fmt::format("{} token slots", human_count(tokens))
+                                : fmt::format("{} blocks of {} tokens = {} tokens", human_count(blocks),
+                                              d.replica.block_size.count(), human_count(tokens));
+  const Bytes reserve = d.memory.reserve;
+  return fmt::format("{} on {}, {}: KV cache {} ({}); {}weights {}, activations {}{} of {} usable", d.model.name,
+                     devices, scheduler_name(d.policy), cache, gb(kv_bytes_of(d, static_cast<double>(blocks))), each,
+                     one(d.memory.weights), one(d.memory.activations),
+                     reserve > Bytes{0} ? ", reserve " + one(reserve) : "", one(d.memory.usable));
+}
+
+}  // namespace servecast

@@ -1,0 +1,56 @@
+// From what an experiment says to what runs: model, device, shard, memory plan and replica. Everything that
+// can be refused is refused here, before the first event.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/experiment/experiment.hpp"
+#include "costmodel/device.hpp"
+#include "costmodel/memory.hpp"
+#include "costmodel/model.hpp"
+#include "policies/registry.hpp"
+#include "sim/replica.hpp"
+#include "sim/step.hpp"
+
+namespace servecast {
+
+struct Deployment {
+  std::filesystem::path model_file, device_file;
+  ModelShape model;  // the whole model
+  ModelShape part;   // what one of its devices holds
+  DeviceSheet device;
+  int tensor_parallel = 1;
+  Dtypes dtypes;
+  SchedulerOptions policy;  // lengths cut to the model's
+  MemoryPlan memory;        // of one device
+  ReplicaConfig replica;
+  double host_per_step_s = 0;
+  double host_per_sequence_s = 0;
+  std::vector<std::string> notes;  // what a reader of the results must know
+};
+
+// Throws InputError, with the experiment's file and field, for a name that is not known, a format or split that
+// the model does not take, or a model that does not fit (saying by how much).
+[[nodiscard]] Deployment plan_deployment(const Experiment& experiment);
+
+// The largest step of a policy: its tokens and the rows that sample. A policy without such a limit is planned
+// for what its options let it batch.
+struct LargestStep {
+  Tokens tokens;
+  std::int64_t sampled_rows = 0;
+};
+[[nodiscard]] LargestStep largest_step(const SchedulerOptions& policy, Tokens max_model_len);
+
+// For one run: cost models remember, and are not shared between threads.
+[[nodiscard]] std::unique_ptr<StepCostModel> make_cost_model(const Deployment& deployment);
+
+// Bytes of all devices of the replica that `blocks` of its cache take.
+[[nodiscard]] double kv_bytes_of(const Deployment& deployment, double blocks);
+// "KV cache: 27,420 blocks of 16 tokens = 438,720 tokens (57.50 GB on 1 device); ..."
+[[nodiscard]] std::string describe_memory(const Deployment& deployment);
+
+}  // namespace servecast

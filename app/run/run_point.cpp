@@ -1,0 +1,114 @@
+#include "app/run/run_point.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/error.hpp"
+
+namespace servecast {
+namespace {
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+void note_trace(const TraceReport& report, std::vector<std::string>& notes) {
+  if (report.rows_dropped() > 0) {
+    std::string why;
+    for (const TraceReport::Drop& drop : report.dropped) {
+      why += fmt::format("{}{} {}", why.empty() ? "" : ", ", drop.rows, drop.reason);
+    }
+    notes.push_back(
+        fmt::format("trace {}: {} of {} rows dropped ({})", report.file, report.rows_dropped(), report.rows_read, why));
+  }
+  if (!report.tokens.empty() && report.tokens != "as recorded") notes.push_back("trace tokens: " + report.tokens);
+  for (const std::string& note : report.notes) notes.push_back("trace: " + note);
+}
+
+void note_workload(const Experiment& experiment, std::vector<std::string>& notes) {
+  if (experiment.workload.spec.max_tokens) {
+    notes.push_back(fmt::format("max_tokens {} for every request", experiment.workload.spec.max_tokens->count()));
+  } else {
+    notes.emplace_back("max_tokens pinned: each request's cap is its own output length, which the scheduler knows");
+  }
+  if (experiment.summary.warm_up > Duration{0} || experiment.summary.cool_down > Duration{0}) {
+    notes.push_back(fmt::format("window: the first {:g} s and the last {:g} s of arrivals are left out",
+                                seconds(experiment.summary.warm_up), seconds(experiment.summary.cool_down)));
+  }
+}
+
+void note_outcome(const PointResult& result, std::vector<std::string>& notes) {
+  const Summary& s = result.summary;
+  const auto count = [&](std::int64_t number, const char* what) {
+    if (number > 0) notes.push_back(fmt::format("{} requests {}", number, what));
+  };
+  const auto refused = [&](Refusal reason) { return s.refused[static_cast<std::size_t>(reason)]; };
+  count(refused(Refusal::kModelLength), "turned away: the prompt fills the model's length");
+  count(refused(Refusal::kCache), "turned away: larger than the KV cache, or than the policy's reservation");
+  count(refused(Refusal::kTokenBudget), "turned away: the prompt exceeds the step's token budget and is not chunked");
+  count(s.truncated, "truncated: their answer was cut at max_model_len");
+  count(s.open, "still open when the run stopped");
+  count(s.outside, "outside the window");
+  if (result.run.stopped_at_horizon) notes.emplace_back("stopped at the horizon");
+}
+
+}  // namespace
+
+PreparedPoint prepare_point(const GridPoint& point, TraceCache& traces) {
+  PreparedPoint prepared;
+  prepared.point = &point;
+  prepared.deployment = plan_deployment(point.experiment);
+  if (point.experiment.workload.trace) prepared.trace = &traces.load(*point.experiment.workload.trace);
+  // Made once and thrown away, so that lengths and arrivals that do not fit the trace are refused now.
+  const auto probe = make_workload(point.experiment.workload.spec, prepared.trace ? prepared.trace->trace : nullptr);
+  return prepared;
+}
+
+PointResult run_point(const PreparedPoint& prepared, RequestTable& requests, const Progress& progress) {
+  const Experiment& experiment = prepared.point->experiment;
+  const auto workload = make_workload(experiment.workload.spec, prepared.trace ? prepared.trace->trace : nullptr);
+  const auto scheduler = make_scheduler(prepared.deployment.policy, requests);
+  const auto cost_model = make_cost_model(prepared.deployment);
+  PredictedExecutor executor(*cost_model);
+  SimulationConfig config{prepared.deployment.replica, std::nullopt};
+  if (experiment.horizon_s) config.horizon = kStart + from_seconds(*experiment.horizon_s);
+
+  PointResult result;
+  result.axes = prepared.point->axes;
+  result.run = simulate(config, requests, *workload, *scheduler, executor, nullptr, progress);
+  result.summary = summarise(requests, result.run, experiment.summary);
+  result.realised = workload->realised();
+  result.notes = prepared.deployment.notes;
+  if (prepared.trace != nullptr) note_trace(prepared.trace->report, result.notes);
+  note_workload(experiment, result.notes);
+  note_outcome(result, result.notes);
+  return result;
+}
+
+std::uint64_t requests_asked(const PreparedPoint& prepared) {
+  const auto& asked = prepared.point->experiment.workload.spec.requests;
+  if (asked) return static_cast<std::uint64_t>(*asked);
+  return prepared.trace == nullptr ? 0 : prepared.trace->trace->size();
+}
+
+std::string describe_lengths(const Experiment& experiment) {
+  const auto& trace = experiment.workload.trace;
+  const std::string file = trace ? trace->path.filename().string() : std::string{};
+  return std::visit(
+      Overloaded{[&](const RowsInOrder& rows) {
+                   return file + (rows.cycle ? ", rows in order, again and again" : ", rows in order");
+                 },
+                 [&](const RowsResampled&) { return file + ", rows resampled"; },
+                 [](const DrawnLengths& drawn) {
+                   return fmt::format("prompt {}; output {}", describe(drawn.prompt), describe(drawn.output));
+                 },
+                 [](const DrawnConversations& drawn) {
+                   return fmt::format("conversations: turns {}; question {}; answer {}", describe(drawn.turns),
+                                      describe(drawn.question), describe(drawn.answer));
+                 }},
+      experiment.workload.spec.lengths);
+}
+
+}  // namespace servecast

@@ -1,0 +1,49 @@
+// One point of a study, run in memory.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/experiment/experiment.hpp"
+#include "app/run/deployment.hpp"
+#include "app/run/inputs.hpp"
+#include "sim/request_table.hpp"
+#include "sim/simulation.hpp"
+#include "sim/summary.hpp"
+#include "traces/workload.hpp"
+
+namespace servecast {
+
+// What is known of a point before it runs.
+struct PreparedPoint {
+  const GridPoint* point = nullptr;
+  Deployment deployment;
+  const LoadedTrace* trace = nullptr;  // none where lengths are drawn
+};
+
+struct PointResult {
+  std::vector<std::pair<std::string, std::string>> axes;
+  RunResult run;
+  Summary summary;
+  Realised realised;
+  std::vector<std::string> notes;  // deployment, trace, and what happened, for a reader of the results
+};
+
+// Loads what the point needs; `traces` keeps what it read. Throws InputError.
+[[nodiscard]] PreparedPoint prepare_point(const GridPoint& point, TraceCache& traces);
+
+// Runs it into `requests` (empty on entry). Results depend on the point alone. Throws InputError, SelfCheckError
+// and StalledError.
+[[nodiscard]] PointResult run_point(const PreparedPoint& prepared, RequestTable& requests,
+                                    const Progress& progress = {});
+
+// The requests that it asks for, for a progress bar; those of the trace where the experiment names no number.
+[[nodiscard]] std::uint64_t requests_asked(const PreparedPoint& prepared);
+
+// "conversation.csv, rows in order; poisson, 8 requests/s"
+[[nodiscard]] std::string describe_lengths(const Experiment& experiment);
+
+}  // namespace servecast
