@@ -17,6 +17,9 @@ if(SERVECAST_SANITIZE)
   target_compile_options(servecast_flags INTERFACE ${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(servecast_flags INTERFACE ${sanitizers})
   target_compile_definitions(servecast_flags INTERFACE _GLIBCXX_ASSERTIONS)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    target_compile_options(servecast_flags INTERFACE -fsanitize=fuzzer-no-link)  # libFuzzer sees which code an input reaches
+  endif()
 endif()
 
 if(SERVECAST_TIDY)
