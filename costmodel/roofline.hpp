@@ -1,0 +1,68 @@
+// Step times from work over peaks, with efficiency curves. The default where no profile exists.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "costmodel/device.hpp"
+#include "costmodel/memory.hpp"
+#include "costmodel/work.hpp"
+#include "sim/step.hpp"
+
+namespace servecast {
+
+// What the host does between steps, for an engine version; 0 where it is hidden or unknown.
+struct HostTime {
+  Duration per_step{0};
+  Duration per_sequence{0};
+};
+
+// t ≥ max(FLOPs / peak, bytes / bandwidth), bytes = weights and KV read and written.
+struct RooflineBound {
+  double compute_s = 0;
+  double memory_s = 0;
+  [[nodiscard]] double seconds() const { return std::max(compute_s, memory_s); }
+};
+
+class RooflineModel final : public StepCostModel {
+ public:
+  // `model` is the whole model. Throws InputError where the ranks do not divide it or exceed a host, or the device
+  // does not compute in the activations' type.
+  RooflineModel(const ModelShape& model, const DeviceSheet& device, const Dtypes& dtypes, std::int64_t ranks = 1,
+                HostTime host = {});
+
+  // Equal to cost_by_operator() to the nanosecond; remembers what depends on tokens and on sampled rows alone.
+  StepCost cost(const StepShape& shape) override;
+  // The plain sum over the operator list.
+  [[nodiscard]] StepCost cost_by_operator(const StepShape& shape) const;
+  // One operator with all its launches.
+  [[nodiscard]] double seconds(const Operator& op) const;
+  // Peaks only, no efficiency: no cost is below it.
+  [[nodiscard]] RooflineBound bound(const StepShape& shape) const;
+  [[nodiscard]] const StepWork& work() const { return work_; }
+  // The type that products with weights of type `operands` are computed in: 8-bit types where the device has such
+  // a rate, else the activations'.
+  [[nodiscard]] DType compute_type(DType operands) const;
+
+ private:
+  [[nodiscard]] double token_seconds(std::int64_t tokens);
+  [[nodiscard]] double sampled_seconds(std::int64_t rows);
+  [[nodiscard]] double sum_of_scratch() const;
+  [[nodiscard]] StepCost finish(const StepShape& shape, double device_s) const;
+
+  StepWork work_;
+  DeviceSheet device_;
+  Dtypes dtypes_;
+  HostTime host_;
+  double seconds_per_byte_;
+  double seconds_per_link_byte_;
+  double link_latency_s_;
+  std::array<double, 8> seconds_per_flop_{};  // by DType of the operands
+  std::vector<double> token_memo_;            // negative: not computed yet
+  std::vector<double> sampled_memo_;
+  std::vector<Operator> scratch_;
+};
+
+}  // namespace servecast

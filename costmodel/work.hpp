@@ -1,0 +1,108 @@
+// The operators of one step on one device, with their FLOPs and bytes. Work is counted here and nowhere else: the
+// roofline, the tables of `servecast model` and measured profiles all read this list.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "costmodel/memory.hpp"
+#include "costmodel/model.hpp"
+#include "sim/step.hpp"
+
+namespace servecast {
+
+// Doubles: FLOPs of long prefills pass 2^63, and expected experts are fractions. Integers below 2^53 stay exact.
+struct Work {
+  double flops = 0;
+  double weight_bytes = 0;
+  double kv_bytes = 0;  // cached keys and values read, new ones written
+  double activation_bytes = 0;
+  double link_bytes = 0;  // sent by this device to others
+
+  [[nodiscard]] double memory_bytes() const { return weight_bytes + kv_bytes + activation_bytes; }
+  Work& operator+=(const Work& other);
+  friend Work operator*(const Work& work, double times);
+};
+
+enum class OperatorFamily : std::uint8_t { kGemm, kExperts, kPrefillAttention, kDecodeAttention, kElementwise, kLink };
+
+// What the work of an operator depends on; each part can be remembered on its own.
+enum class StepPart : std::uint8_t { kTokens, kSampledRows, kPrefill, kDecode };
+
+struct Operator {
+  std::string_view name;
+  OperatorFamily family = OperatorFamily::kElementwise;
+  StepPart part = StepPart::kTokens;
+  DType operands = DType::kBf16;  // the weights' type, for attention the activations'
+  double times = 1;               // launches per step
+  Work work;                      // of one launch
+  double rows = 0;                // decode attention: sequences times key-value heads
+
+  [[nodiscard]] Work total() const { return work * times; }
+};
+
+// Expected number of `experts` that `tokens` touch when each picks `per_token` of them evenly:
+// E · (1 − (1 − k/E)^T).
+[[nodiscard]] double expected_experts(const Experts& experts, std::int64_t tokens);
+
+// Query-key pairs of a causal chunk: tokens · context + tokens · (tokens + 1) / 2, each token's keys cut at the
+// window. Closed form (no loop over tokens).
+[[nodiscard]] double causal_pairs(const PrefillChunk& chunk, const std::optional<Tokens>& window);
+
+class StepWork {
+ public:
+  // `model` is the whole model; work is that of one of `ranks` devices. Throws InputError where it does not divide.
+  StepWork(const ModelShape& model, const Dtypes& dtypes, std::int64_t ranks);
+
+  [[nodiscard]] const ModelShape& shard() const { return shard_; }
+  [[nodiscard]] std::int64_t ranks() const { return ranks_; }
+
+  // Everything except attention and what follows the last layer: depends on the number of tokens only.
+  void append_token_operators(std::int64_t tokens, std::vector<Operator>& list) const;
+  // LM head and sampling: depends on the number of rows that sample.
+  void append_sampled_operators(std::int64_t rows, std::vector<Operator>& list) const;
+  // One kernel per kind of attention; kinds are those of ModelShape::attentions.
+  [[nodiscard]] std::size_t attention_kinds() const { return kinds_.size(); }
+  [[nodiscard]] Operator prefill_attention(std::size_t kind, std::span<const PrefillChunk> chunks) const;
+  [[nodiscard]] Operator decode_attention(std::size_t kind, const StepShape& shape) const;
+
+  // The whole step, in the order of the parts.
+  [[nodiscard]] std::vector<Operator> operators(const StepShape& shape) const;
+
+ private:
+  // Per kind of attention, what its two kernels cost per pair, key, token and sequence.
+  struct AttentionKind {
+    std::optional<Tokens> window;
+    double layers;
+    double prefill_flops_per_pair;
+    double prefill_flops_per_context;  // latent attention expands cached latents again
+    double decode_flops_per_key;
+    double kv_bytes_per_token;
+    double prefill_bytes_per_token;  // queries, outputs, and the keys and values just projected
+    double decode_bytes_per_token;
+    double rows_per_sequence;
+  };
+
+  [[nodiscard]] AttentionKind attention_kind(std::size_t kind) const;
+  [[nodiscard]] Operator gemm(std::string_view name, DType weights, double layers, double tokens, double in,
+                              double out) const;
+  [[nodiscard]] Operator elementwise(std::string_view name, double times, double activation_elements) const;
+  void append_attention_projections(std::size_t kind, double tokens, std::vector<Operator>& list) const;
+  void append_latent_projections(const Attention& part, double layers, double tokens,
+                                 std::vector<Operator>& list) const;
+  void append_feed_forward(std::size_t kind, std::int64_t tokens, std::vector<Operator>& list) const;
+  void append_mlp(std::string_view up, std::string_view activation, std::string_view down, double layers, double tokens,
+                  double width, bool gated, double vectors, std::vector<Operator>& list) const;
+
+  ModelShape shard_;
+  Dtypes dtypes_;
+  std::int64_t ranks_;
+  double activation_bytes_;  // of one element
+  std::vector<AttentionKind> kinds_;
+};
+
+[[nodiscard]] std::int64_t tokens_of(const StepShape& shape);
+
+}  // namespace servecast
