@@ -2,7 +2,6 @@
 // never go below the roofline, since every share is at most 1.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <string_view>
 
@@ -17,18 +16,32 @@ struct Curve {
   friend bool operator==(const Curve&, const Curve&) = default;
 };
 
-// Phases that follow each other (prefill attention waits for its loads): launch + compute + memory.
-[[nodiscard]] inline double summed(const Curve& curve, double compute_s, double memory_s) {
-  return curve.launch_s + compute_s / curve.compute + memory_s / curve.memory;
-}
+// A curve over a device's peaks, inverted once: what the hot path multiplies by.
+struct KernelTime {
+  double launch_s = 0;
+  double per_flop_s = 0;
+  double per_byte_s = 0;
+  double per_row_s = 0;
 
-// Phases that overlap, the largest deciding far from the ridge: launch + root of the sum of squares.
-[[nodiscard]] inline double overlapped(const Curve& curve, double compute_s, double memory_s, double rows = 0) {
-  const double c = compute_s / curve.compute;
-  const double m = memory_s / curve.memory;
-  const double r = rows * curve.row_s;
-  return curve.launch_s + std::max(std::sqrt(c * c + m * m + r * r), std::max(c, m));  // a root may round down
-}
+  KernelTime() = default;
+  KernelTime(const Curve& curve, double flops_per_second, double bytes_per_second)
+      : launch_s(curve.launch_s),
+        per_flop_s(1 / (flops_per_second * curve.compute)),
+        per_byte_s(1 / (bytes_per_second * curve.memory)),
+        per_row_s(curve.row_s) {}
+
+  // Phases that follow each other (prefill attention waits for its loads): launch + compute + memory.
+  [[nodiscard]] double summed(double flops, double bytes) const {
+    return launch_s + flops * per_flop_s + bytes * per_byte_s;
+  }
+  // Phases that overlap, the largest deciding far from the ridge: launch + root of the sum of squares.
+  [[nodiscard]] double overlapped(double flops, double bytes, double rows = 0) const {
+    const double c = flops * per_flop_s;
+    const double m = bytes * per_byte_s;
+    const double r = rows * per_row_s;
+    return launch_s + std::sqrt(c * c + m * m + r * r);
+  }
+};
 
 struct Efficiency {
   Curve gemm;

@@ -25,38 +25,49 @@ PcieShare pcie_share(std::int64_t ranks) {
   return {0.065 / 0.60, 23 / 5.3};
 }
 
-template <class Compute>
-double remembered(std::vector<double>& memo, std::int64_t count, const Compute& compute) {
+KernelTime link_time(const DeviceSheet& device, std::int64_t ranks) {
+  const PcieShare share = device.link.kind == LinkKind::kPcie ? pcie_share(ranks) : PcieShare{1, 1};
+  KernelTime time;
+  time.launch_s = device.link.latency_s * share.latency;
+  time.per_byte_s = 1 / (device.link.bytes_per_second * device.efficiency.link * share.bandwidth);
+  return time;
+}
+
+// Where the value for `count` is kept, or null beyond the limit; what it was not asked for before is kUnknown.
+double* memo_slot(std::vector<double>& memo, std::int64_t count) {
   const auto index = static_cast<std::size_t>(count);
-  if (index < memo.size()) {
-    double& value = memo[index];
-    if (value < 0) value = compute();
-    return value;
-  }
-  if (index >= kMemoLimit) return compute();
-  memo.resize(std::bit_ceil(index + 1), kUnknown);
-  return memo[index] = compute();
+  if (index >= kMemoLimit) return nullptr;
+  if (index >= memo.size()) memo.resize(std::bit_ceil(index + 1), kUnknown);
+  return &memo[index];
+}
+
+// The fast path of both memos: a bound check and a load. Negative when it is not known.
+double known(const std::vector<double>& memo, std::int64_t count) {
+  const auto index = static_cast<std::size_t>(count);
+  return index < memo.size() ? memo[index] : kUnknown;
 }
 
 }  // namespace
 
 RooflineModel::RooflineModel(const ModelShape& model, const DeviceSheet& device, const Dtypes& dtypes,
                              std::int64_t ranks, HostTime host)
-    : work_(model, dtypes, ranks),
-      device_(device),
-      dtypes_(dtypes),
-      host_(host),
-      seconds_per_byte_(1 / device.bytes_per_second) {
+    : work_(model, dtypes, ranks), device_(device), dtypes_(dtypes), host_(host) {
   if (ranks > device.link.devices_per_host) {
     throw InputError({{}, 0, "tensor_parallel"}, std::to_string(ranks) + " ranks exceed the " +
                                                      std::to_string(device.link.devices_per_host) + " devices of a " +
                                                      device.name + " host");
   }
-  const PcieShare share = device.link.kind == LinkKind::kPcie ? pcie_share(ranks) : PcieShare{1, 1};
-  seconds_per_link_byte_ = 1 / (device.link.bytes_per_second * device.efficiency.link * share.bandwidth);
-  link_latency_s_ = device.link.latency_s * share.latency;
-  for (std::size_t type = 0; type < seconds_per_flop_.size(); ++type) {
-    seconds_per_flop_[type] = 1 / device.peak_of(compute_type(static_cast<DType>(type)));
+  const Efficiency& curves = device.efficiency;
+  const double peak = device.peak_of(dtypes.activations);
+  const double bandwidth = device.bytes_per_second;
+  prefill_ = {curves.prefill_attention, peak, bandwidth};
+  decode_ = {curves.decode_attention, peak, bandwidth};
+  elementwise_ = {curves.elementwise, peak, bandwidth};
+  link_ = link_time(device, ranks);
+  for (std::size_t type = 0; type < gemm_.size(); ++type) {
+    const double rate = device.peak_of(compute_type(static_cast<DType>(type)));
+    gemm_[type] = {curves.gemm, rate, bandwidth};
+    experts_[type] = {curves.experts, rate, bandwidth};
   }
 }
 
@@ -66,24 +77,40 @@ DType RooflineModel::compute_type(DType operands) const {
 }
 
 double RooflineModel::seconds(const Operator& op) const {
-  const double compute = op.work.flops * seconds_per_flop_[static_cast<std::size_t>(op.operands)];
-  const double memory = op.work.memory_bytes() * seconds_per_byte_;
-  const Efficiency& efficiency = device_.efficiency;
+  const double flops = op.work.flops;
+  const double bytes = op.work.memory_bytes();
+  const auto operands = static_cast<std::size_t>(op.operands);
   switch (op.family) {
     case OperatorFamily::kGemm:
-      return op.times * overlapped(efficiency.gemm, compute, memory);
+      return op.times * gemm_[operands].overlapped(flops, bytes);
     case OperatorFamily::kExperts:
-      return op.times * overlapped(efficiency.experts, compute, memory);
+      return op.times * experts_[operands].overlapped(flops, bytes);
     case OperatorFamily::kPrefillAttention:
-      return op.times * summed(efficiency.prefill_attention, compute, memory);
+      return op.times * prefill_.summed(flops, bytes);
     case OperatorFamily::kDecodeAttention:
-      return op.times * overlapped(efficiency.decode_attention, compute, memory, op.rows);
+      return op.times * decode_.overlapped(flops, bytes, op.rows);
     case OperatorFamily::kElementwise:
-      return op.times * summed(efficiency.elementwise, compute, memory);
+      return op.times * elementwise_.summed(flops, bytes);
     case OperatorFamily::kLink:
-      return op.times * (link_latency_s_ + op.work.link_bytes * seconds_per_link_byte_);
+      return op.times * link_.summed(0, op.work.link_bytes);
   }
   return 0;
+}
+
+double RooflineModel::attention_seconds(const StepShape& shape) const {
+  double prefill = 0;
+  double decode = 0;
+  for (const StepWork::AttentionKind& kind : work_.attention_kinds()) {
+    if (!shape.prefills.empty()) {
+      const AttentionWork work = prefill_work(kind, shape.prefills);
+      prefill += kind.layers * prefill_.summed(work.flops, work.kv_bytes + work.activation_bytes);
+    }
+    if (shape.decode_sequences > 0) {
+      const AttentionWork work = decode_work(kind, shape);
+      decode += kind.layers * decode_.overlapped(work.flops, work.kv_bytes + work.activation_bytes, work.rows);
+    }
+  }
+  return prefill + decode;
 }
 
 double RooflineModel::sum_of_scratch() const {
@@ -92,58 +119,54 @@ double RooflineModel::sum_of_scratch() const {
   return sum;
 }
 
-double RooflineModel::token_seconds(std::int64_t tokens) {
-  return remembered(token_memo_, tokens, [&] {
-    scratch_.clear();
-    work_.append_token_operators(tokens, scratch_);
-    return sum_of_scratch();
-  });
+double RooflineModel::compute_token_seconds(std::int64_t tokens) {
+  scratch_.clear();
+  work_.append_token_operators(tokens, scratch_);
+  const double value = sum_of_scratch();
+  if (double* slot = memo_slot(token_memo_, tokens)) *slot = value;
+  return value;
 }
 
-double RooflineModel::sampled_seconds(std::int64_t rows) {
-  return remembered(sampled_memo_, rows, [&] {
-    scratch_.clear();
-    work_.append_sampled_operators(rows, scratch_);
-    return sum_of_scratch();
-  });
+double RooflineModel::compute_sampled_seconds(std::int64_t rows) {
+  scratch_.clear();
+  work_.append_sampled_operators(rows, scratch_);
+  const double value = sum_of_scratch();
+  if (double* slot = memo_slot(sampled_memo_, rows)) *slot = value;
+  return value;
 }
 
 StepCost RooflineModel::finish(const StepShape& shape, double device_s) const {
-  const auto sequences = shape.decode_sequences + static_cast<std::int64_t>(shape.prefills.size());
-  return {std::max(Duration{1}, from_seconds(device_s)), host_.per_step + sequences * host_.per_sequence};
+  // Rounded to the nearest nanosecond, at least 1; the cap (292 years) keeps the conversion defined.
+  const double nanoseconds = std::min(std::max(device_s * 1e9 + 0.5, 1.0), 9e18);
+  StepCost cost{Duration{static_cast<std::int64_t>(nanoseconds)}, host_.per_step};
+  if (host_.per_sequence.count() != 0) {
+    const auto sequences = shape.decode_sequences + static_cast<std::int64_t>(shape.prefills.size());
+    cost.host += sequences * host_.per_sequence;
+  }
+  return cost;
 }
 
 StepCost RooflineModel::cost(const StepShape& shape) {
-  double total = token_seconds(tokens_of(shape)) + sampled_seconds(shape.sampled_rows);
-  if (!shape.prefills.empty()) {
-    double prefill = 0;
-    for (std::size_t kind = 0; kind < work_.attention_kinds(); ++kind) {
-      prefill += seconds(work_.prefill_attention(kind, shape.prefills));
-    }
-    total += prefill;
-  }
-  if (shape.decode_sequences > 0) {
-    double decode = 0;
-    for (std::size_t kind = 0; kind < work_.attention_kinds(); ++kind) {
-      decode += seconds(work_.decode_attention(kind, shape));
-    }
-    total += decode;
-  }
-  return finish(shape, total);
+  const std::int64_t tokens = tokens_of(shape);
+  double token_s = known(token_memo_, tokens);
+  if (token_s < 0) token_s = compute_token_seconds(tokens);
+  double sampled_s = known(sampled_memo_, shape.sampled_rows);
+  if (sampled_s < 0) sampled_s = compute_sampled_seconds(shape.sampled_rows);
+  return finish(shape, (token_s + sampled_s) + attention_seconds(shape));
 }
 
 StepCost RooflineModel::cost_by_operator(const StepShape& shape) const {
   std::array<double, 4> parts{};
   for (const Operator& op : work_.operators(shape)) parts[static_cast<std::size_t>(op.part)] += seconds(op);
-  return finish(shape, parts[0] + parts[1] + parts[2] + parts[3]);
+  return finish(shape, (parts[0] + parts[1]) + (parts[2] + parts[3]));
 }
 
 RooflineBound RooflineModel::bound(const StepShape& shape) const {
   RooflineBound bound;
   for (const Operator& op : work_.operators(shape)) {
     const Work work = op.total();
-    bound.compute_s += work.flops * seconds_per_flop_[static_cast<std::size_t>(op.operands)];
-    bound.memory_s += (work.weight_bytes + work.kv_bytes) * seconds_per_byte_;
+    bound.compute_s += work.flops / device_.peak_of(compute_type(op.operands));
+    bound.memory_s += (work.weight_bytes + work.kv_bytes) / device_.bytes_per_second;
   }
   return bound;
 }

@@ -47,8 +47,9 @@ class RooflineModel final : public StepCostModel {
   [[nodiscard]] DType compute_type(DType operands) const;
 
  private:
-  [[nodiscard]] double token_seconds(std::int64_t tokens);
-  [[nodiscard]] double sampled_seconds(std::int64_t rows);
+  [[nodiscard]] double compute_token_seconds(std::int64_t tokens);
+  [[nodiscard]] double compute_sampled_seconds(std::int64_t rows);
+  [[nodiscard]] double attention_seconds(const StepShape& shape) const;
   [[nodiscard]] double sum_of_scratch() const;
   [[nodiscard]] StepCost finish(const StepShape& shape, double device_s) const;
 
@@ -56,11 +57,13 @@ class RooflineModel final : public StepCostModel {
   DeviceSheet device_;
   Dtypes dtypes_;
   HostTime host_;
-  double seconds_per_byte_;
-  double seconds_per_link_byte_;
-  double link_latency_s_;
-  std::array<double, 8> seconds_per_flop_{};  // by DType of the operands
-  std::vector<double> token_memo_;            // negative: not computed yet
+  KernelTime prefill_;
+  KernelTime decode_;
+  KernelTime elementwise_;
+  KernelTime link_;
+  std::array<KernelTime, 8> gemm_;  // by DType of the operands
+  std::array<KernelTime, 8> experts_;
+  std::vector<double> token_memo_;  // negative: not computed yet
   std::vector<double> sampled_memo_;
   std::vector<Operator> scratch_;
 };

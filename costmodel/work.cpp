@@ -41,12 +41,6 @@ double causal_pairs(const PrefillChunk& chunk, const std::optional<Tokens>& wind
   return rising * c + rising * (rising + 1) / 2 + (n - rising) * w;
 }
 
-std::int64_t tokens_of(const StepShape& shape) {
-  std::int64_t tokens = shape.decode_sequences;
-  for (const PrefillChunk& chunk : shape.prefills) tokens += chunk.tokens.count();
-  return tokens;
-}
-
 StepWork::StepWork(const ModelShape& model, const Dtypes& dtypes, std::int64_t ranks)
     : shard_(servecast::shard(model, ranks)),
       dtypes_(dtypes),
@@ -230,8 +224,7 @@ void StepWork::append_sampled_operators(std::int64_t rows, std::vector<Operator>
   std::for_each(list.begin() + first, list.end(), [](Operator& op) { op.part = StepPart::kSampledRows; });
 }
 
-Operator StepWork::prefill_attention(std::size_t kind, std::span<const PrefillChunk> chunks) const {
-  const AttentionKind& cost = kinds_[kind];
+AttentionWork prefill_work(const StepWork::AttentionKind& cost, std::span<const PrefillChunk> chunks) {
   double pairs = 0;
   double tokens = 0;
   double context = 0;
@@ -241,34 +234,33 @@ Operator StepWork::prefill_attention(std::size_t kind, std::span<const PrefillCh
     tokens += real(chunk.tokens.count());
     context += real(kept.count());
   }
+  return {cost.prefill_flops_per_pair * pairs + cost.prefill_flops_per_context * context,
+          cost.kv_bytes_per_token * context, cost.prefill_bytes_per_token * tokens, 0};
+}
+
+Operator StepWork::attention(std::string_view name, OperatorFamily family, StepPart part, double layers,
+                             const AttentionWork& work) const {
   Operator op;
-  op.name = "prefill_attention";
-  op.family = OperatorFamily::kPrefillAttention;
-  op.part = StepPart::kPrefill;
+  op.name = name;
+  op.family = family;
+  op.part = part;
   op.operands = dtypes_.activations;
-  op.times = cost.layers;
-  op.work.flops = cost.prefill_flops_per_pair * pairs + cost.prefill_flops_per_context * context;
-  op.work.kv_bytes = cost.kv_bytes_per_token * context;
-  op.work.activation_bytes = cost.prefill_bytes_per_token * tokens;
+  op.times = layers;
+  op.work.flops = work.flops;
+  op.work.kv_bytes = work.kv_bytes;
+  op.work.activation_bytes = work.activation_bytes;
+  op.rows = work.rows;
   return op;
 }
 
+Operator StepWork::prefill_attention(std::size_t kind, std::span<const PrefillChunk> chunks) const {
+  return attention("prefill_attention", OperatorFamily::kPrefillAttention, StepPart::kPrefill, kinds_[kind].layers,
+                   prefill_work(kinds_[kind], chunks));
+}
+
 Operator StepWork::decode_attention(std::size_t kind, const StepShape& shape) const {
-  const AttentionKind& cost = kinds_[kind];
-  const double keys = real((cost.window ? shape.decode_window_context : shape.decode_context).count());
-  const double sequences = real(shape.decode_sequences);
-  Operator op;
-  op.name = "decode_attention";
-  op.family = OperatorFamily::kDecodeAttention;
-  op.part = StepPart::kDecode;
-  op.operands = dtypes_.activations;
-  op.times = cost.layers;
-  op.work.flops = cost.decode_flops_per_key * keys;
-  // The newest key of each sequence was written in this step (rope_and_kv_write) and is read like an activation.
-  op.work.kv_bytes = cost.kv_bytes_per_token * (keys - sequences);
-  op.work.activation_bytes = (cost.decode_bytes_per_token + cost.kv_bytes_per_token) * sequences;
-  op.rows = cost.rows_per_sequence * sequences;
-  return op;
+  return attention("decode_attention", OperatorFamily::kDecodeAttention, StepPart::kDecode, kinds_[kind].layers,
+                   decode_work(kinds_[kind], shape));
 }
 
 std::vector<Operator> StepWork::operators(const StepShape& shape) const {

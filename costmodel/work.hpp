@@ -43,6 +43,14 @@ struct Operator {
   [[nodiscard]] Work total() const { return work * times; }
 };
 
+// Work of one attention kernel, without its name: what the hot path needs.
+struct AttentionWork {
+  double flops = 0;
+  double kv_bytes = 0;
+  double activation_bytes = 0;
+  double rows = 0;
+};
+
 // Expected number of `experts` that `tokens` touch when each picks `per_token` of them evenly:
 // E · (1 − (1 − k/E)^T).
 [[nodiscard]] double expected_experts(const Experts& experts, std::int64_t tokens);
@@ -53,25 +61,6 @@ struct Operator {
 
 class StepWork {
  public:
-  // `model` is the whole model; work is that of one of `ranks` devices. Throws InputError where it does not divide.
-  StepWork(const ModelShape& model, const Dtypes& dtypes, std::int64_t ranks);
-
-  [[nodiscard]] const ModelShape& shard() const { return shard_; }
-  [[nodiscard]] std::int64_t ranks() const { return ranks_; }
-
-  // Everything except attention and what follows the last layer: depends on the number of tokens only.
-  void append_token_operators(std::int64_t tokens, std::vector<Operator>& list) const;
-  // LM head and sampling: depends on the number of rows that sample.
-  void append_sampled_operators(std::int64_t rows, std::vector<Operator>& list) const;
-  // One kernel per kind of attention; kinds are those of ModelShape::attentions.
-  [[nodiscard]] std::size_t attention_kinds() const { return kinds_.size(); }
-  [[nodiscard]] Operator prefill_attention(std::size_t kind, std::span<const PrefillChunk> chunks) const;
-  [[nodiscard]] Operator decode_attention(std::size_t kind, const StepShape& shape) const;
-
-  // The whole step, in the order of the parts.
-  [[nodiscard]] std::vector<Operator> operators(const StepShape& shape) const;
-
- private:
   // Per kind of attention, what its two kernels cost per pair, key, token and sequence.
   struct AttentionKind {
     std::optional<Tokens> window;
@@ -85,9 +74,30 @@ class StepWork {
     double rows_per_sequence;
   };
 
+  // `model` is the whole model; work is that of one of `ranks` devices. Throws InputError where it does not divide.
+  StepWork(const ModelShape& model, const Dtypes& dtypes, std::int64_t ranks);
+
+  [[nodiscard]] const ModelShape& shard() const { return shard_; }
+  [[nodiscard]] std::int64_t ranks() const { return ranks_; }
+
+  // Everything except attention and what follows the last layer: depends on the number of tokens only.
+  void append_token_operators(std::int64_t tokens, std::vector<Operator>& list) const;
+  // LM head and sampling: depends on the number of rows that sample.
+  void append_sampled_operators(std::int64_t rows, std::vector<Operator>& list) const;
+  // One kernel per kind of attention; kinds are those of ModelShape::attentions.
+  [[nodiscard]] const std::vector<AttentionKind>& attention_kinds() const { return kinds_; }
+  [[nodiscard]] Operator prefill_attention(std::size_t kind, std::span<const PrefillChunk> chunks) const;
+  [[nodiscard]] Operator decode_attention(std::size_t kind, const StepShape& shape) const;
+
+  // The whole step, in the order of the parts.
+  [[nodiscard]] std::vector<Operator> operators(const StepShape& shape) const;
+
+ private:
   [[nodiscard]] AttentionKind attention_kind(std::size_t kind) const;
   [[nodiscard]] Operator gemm(std::string_view name, DType weights, double layers, double tokens, double in,
                               double out) const;
+  [[nodiscard]] Operator attention(std::string_view name, OperatorFamily family, StepPart part, double layers,
+                                   const AttentionWork& work) const;
   [[nodiscard]] Operator elementwise(std::string_view name, double times, double activation_elements) const;
   void append_attention_projections(std::size_t kind, double tokens, std::vector<Operator>& list) const;
   void append_latent_projections(const Attention& part, double layers, double tokens,
@@ -103,6 +113,20 @@ class StepWork {
   std::vector<AttentionKind> kinds_;
 };
 
-[[nodiscard]] std::int64_t tokens_of(const StepShape& shape);
+[[nodiscard]] AttentionWork prefill_work(const StepWork::AttentionKind& cost, std::span<const PrefillChunk> chunks);
+
+[[nodiscard]] inline AttentionWork decode_work(const StepWork::AttentionKind& cost, const StepShape& shape) {
+  const auto keys = static_cast<double>((cost.window ? shape.decode_window_context : shape.decode_context).count());
+  const auto sequences = static_cast<double>(shape.decode_sequences);
+  // The newest key of each sequence was written in this step (rope_and_kv_write) and is read like an activation.
+  return {cost.decode_flops_per_key * keys, cost.kv_bytes_per_token * (keys - sequences),
+          (cost.decode_bytes_per_token + cost.kv_bytes_per_token) * sequences, cost.rows_per_sequence * sequences};
+}
+
+[[nodiscard]] inline std::int64_t tokens_of(const StepShape& shape) {
+  std::int64_t tokens = shape.decode_sequences;
+  for (const PrefillChunk& chunk : shape.prefills) tokens += chunk.tokens.count();
+  return tokens;
+}
 
 }  // namespace servecast

@@ -125,7 +125,7 @@ TEST_CASE("the closed form differs from the operators only by the diagonal and b
 TEST_CASE("sliding layers attend their window only") {
   const ModelShape model = parse_model(kGptOss20bConfig, "gpt-oss-20b");
   const StepWork work(model, {}, 1);
-  REQUIRE(work.attention_kinds() == 2);
+  REQUIRE(work.attention_kinds().size() == 2);
   const StepShape shape{{}, 1, Tokens{10'000}, Tokens{128}, 1};
   CHECK(work.decode_attention(0, shape).work.flops == 4.0 * 64 * 64 * 128);
   CHECK(work.decode_attention(1, shape).work.flops == 4.0 * 64 * 64 * 10'000);
