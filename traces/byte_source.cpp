@@ -76,8 +76,8 @@ std::string_view BufferedInput::peek(std::size_t wanted) {
     std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
     end_ -= begin_;
     begin_ = 0;
-    if (buffer_.size() < wanted) buffer_.resize(std::max(wanted, buffer_.size() * 2));
     while (end_ < wanted && !ended_) {
+      if (end_ == buffer_.size()) buffer_.resize(buffer_.size() * 2);
       const std::size_t got = source_.read(buffer_.data() + end_, buffer_.size() - end_);
       end_ += got;
       ended_ = got == 0;

@@ -28,7 +28,7 @@ class ByteSource {
 // A window that slides over a source. A byte order mark at the start (UTF-8) is skipped.
 class BufferedInput {
  public:
-  explicit BufferedInput(ByteSource& source, std::size_t buffer_bytes = 256 * 1024);
+  explicit BufferedInput(ByteSource& source, std::size_t buffer_bytes = 64 * 1024);
 
   // The bytes from here on: at least `wanted` of them unless the input ends first. Valid until the next call.
   std::string_view peek(std::size_t wanted = 1);
