@@ -78,6 +78,7 @@ void Cohort::advance(Sequences& all, std::vector<SeqId>& finishers) {
     id = next;
   }
   ++step_;
+  if (++phase_ == need_.size()) phase_ = 0;
   stored_ += count_;
   if (window_ == 0) return;
   windowed_ += unclipped_;

@@ -27,7 +27,7 @@ class Cohort {
   [[nodiscard]] Tokens attended() const { return Tokens{stored_ + count_}; }
   [[nodiscard]] Tokens attended_in_window() const { return window_ == 0 ? attended() : Tokens{windowed_}; }
   // Blocks that the coming step takes when every member decodes.
-  [[nodiscard]] Blocks growth() const { return Blocks{grows_ ? need_[slot(step_)] : 0}; }
+  [[nodiscard]] Blocks growth() const { return Blocks{need_[phase_]}; }
 
   // `sequence` decodes from the coming step on, with `remaining` >= 1 tokens to go. Requires its context in `computed`.
   void join(Sequences& all, SeqId id, std::int64_t remaining);
@@ -65,6 +65,7 @@ class Cohort {
   std::int64_t window_;  // 0: none
   bool grows_;
   std::int64_t step_ = 0;
+  std::size_t phase_ = 0;  // slot(step_)
   std::int64_t count_ = 0;
   std::int64_t stored_ = 0;             // Σ context
   std::int64_t windowed_ = 0;           // Σ min(context + 1, window)

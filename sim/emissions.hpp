@@ -28,6 +28,16 @@ class Emissions {
   // lost their place while the token was in flight).
   void cohort_tokens(RequestTable& requests, Sequences& all, SimTime now, std::int64_t count,
                      std::span<const SeqId> sitters, std::span<const std::uint32_t> orphans);
+  // Whether all that decode emit together: no sequence has a gap of its own to come.
+  [[nodiscard]] bool together() const { return fresh_.empty(); }
+  // The same as cohort_tokens when everybody emits together. Requires together().
+  void all_together(SimTime now, std::int64_t count) {
+    tokens_ += count;
+    ++ordinal_;
+    if (now >= record_from_) gaps_.add(now - last_, count);
+    maxima_.push(ordinal_, now - last_);
+    last_ = now;
+  }
   // Brings last_token_at and max_itl of a stamped sequence's request up to date before it leaves.
   void settle(Request& request, Sequences& all, SeqId id);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sim/time.hpp"
+#include "sim/wide.hpp"
 
 namespace servecast {
 
@@ -24,8 +25,6 @@ class LittlesLaw {
   void check(SimTime end);
 
  private:
-  __extension__ using Wide = __int128;  // nanoseconds times requests pass 2^63
-
   void advance(SimTime at) {
     area_ += static_cast<Wide>(inside_) * (at - last_).count();
     last_ = at;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/time.hpp"
+#include "sim/wide.hpp"
 
 namespace servecast {
 
@@ -18,13 +19,15 @@ class LogHistogram {
     if (bin >= weights_.size()) weights_.resize(bin + 1);
     weights_[bin] += weight;
     total_ += weight;
-    sum_ += static_cast<double>(v) * static_cast<double>(weight);
+    sum_ += static_cast<Wide>(v) * weight;
     if (value > maximum_) maximum_ = value;
   }
 
   [[nodiscard]] std::int64_t total() const { return total_; }
   [[nodiscard]] Duration maximum() const { return maximum_; }  // exact
-  [[nodiscard]] double mean_seconds() const { return total_ == 0 ? 0.0 : sum_ / static_cast<double>(total_) * 1e-9; }
+  [[nodiscard]] double mean_seconds() const {
+    return total_ == 0 ? 0.0 : static_cast<double>(sum_) / static_cast<double>(total_) * 1e-9;
+  }
   // The middle of the bin that holds the value of rank ⌈q · total⌉, never above the maximum: within 0.4 %. Requires
   // total() > 0.
   [[nodiscard]] double quantile_seconds(double q) const;
@@ -41,7 +44,7 @@ class LogHistogram {
 
   std::vector<std::int64_t> weights_;
   std::int64_t total_ = 0;
-  double sum_ = 0;
+  Wide sum_ = 0;
   Duration maximum_{0};
 };
 

@@ -8,12 +8,6 @@
 #include "sim/replica_view.hpp"
 
 namespace servecast {
-namespace {
-
-std::uint64_t mix(std::uint64_t digest, std::uint64_t value) { return (digest ^ value) * 0x100000001b3ULL; }
-
-}  // namespace
-
 Replica::Replica(const ReplicaConfig& config, RequestTable& requests, Scheduler& scheduler, StepExecutor& executor,
                  EventQueue& queue, Ends& ends, RunObserver* observer)
     : config_(config),
@@ -23,6 +17,7 @@ Replica::Replica(const ReplicaConfig& config, RequestTable& requests, Scheduler&
       queue_(queue),
       ends_(ends),
       observer_(observer),
+      steps_to_check_(config.check_every),
       timeline_(config.sample_every) {
   state_.emissions.record_from(config.record_gaps_from);
   if (config.deliver_at_batch_end) state_.emissions.deliver_whole();
@@ -65,6 +60,7 @@ SimTime Replica::boundary(SimTime now, SimTime until) {
   for (;;) {
     state_.now = now;
     take_incoming(now);
+    if (can_stretch() && !stretch(now, until)) return now;
     if (!start_next(now)) return now;
     const Running& running = slots_[current_];
     const SimTime end = running.started_at + running.cost.device + running.cost.host;
@@ -126,17 +122,30 @@ void Replica::complete(SimTime now) {
   account(step, interval);
   stamp_decodes(step, now);
   stamp_prefills(step, now);
-  ++counters_.steps;
-  counters_.busy += length;
-  counters_.host += interval.host;
-  counters_.digest = mix(mix(counters_.digest, static_cast<std::uint64_t>(now.time_since_epoch().count())),
-                         static_cast<std::uint64_t>(step.decode_count) ^ (step.chunks.size() << 32));
-  if (!step.decodes && step.chunks.empty()) ++counters_.empty_steps;
-  if (timeline_.due(now)) sample(now);
+  count_step(step, length, interval.host, now);
   if (observer_ != nullptr) observer_->ended(step.number, running.started_at, now);
   running_step_ = false;
   current_ = 1 - current_;
   if (!planned_step_) current_ = 0;
+}
+
+void Replica::count_step(const PlannedStep& step, Duration length, Duration host, SimTime now) {
+  ++counters_.steps;
+  counters_.busy += length;
+  counters_.host += host;
+  counters_.decode_tokens += step.decode_count;
+  digest(now, step.decode_count, step.chunks.size());
+  if (!step.decodes && step.chunks.empty()) ++counters_.empty_steps;
+  look_in(now);
+}
+
+// Now and then: a sample of the timeline, a check that nothing is lost.
+void Replica::look_in(SimTime now) {
+  if (timeline_.due(now)) sample(now);
+  if (--steps_to_check_ == 0) {
+    steps_to_check_ = config_.check_every;
+    check_conservation();
+  }
 }
 
 void Replica::account(const PlannedStep& step, const Interval& interval) {
@@ -152,7 +161,6 @@ void Replica::account(const PlannedStep& step, const Interval& interval) {
 
 void Replica::stamp_decodes(PlannedStep& step, SimTime now) {
   if (!step.decodes) return;
-  counters_.decode_tokens += step.decode_count;
   state_.emissions.cohort_tokens(state_.requests, state_.sequences, now, step.decode_count, step.sitters, step.orphans);
   for (const SeqId id : step.finishers) {
     Request& request = state_.requests[state_.sequences[id].request];
@@ -231,13 +239,17 @@ void Replica::close_request(std::uint32_t index, SimTime now) {
   ends_.ended(RequestId{index}, now);
 }
 
+void Replica::integrate_usage(Duration span) {
+  const Wide length = span.count();
+  counters_.kv_block_ns += length * state_.kv.used().count();
+  counters_.kv_token_ns += length * state_.kv_tokens;
+  counters_.running_ns += length * state_.running.size();
+}
+
 void Replica::integrate(SimTime now) {
   const Duration span = now - interval_from_;
   if (span <= Duration{0}) return;
-  const double length = seconds(span);
-  counters_.kv_block_seconds += length * static_cast<double>(state_.kv.used().count());
-  counters_.kv_token_seconds += length * static_cast<double>(state_.kv_tokens);
-  counters_.running_seconds += length * static_cast<double>(state_.running.size());
+  integrate_usage(span);
   if (!running_step_) {  // nothing ran: those who wait waited for what the latest plan said
     state_.account.close({span, Duration{0}, false, false, batch_.blocked_by});
   }
@@ -247,7 +259,6 @@ void Replica::integrate(SimTime now) {
 void Replica::sample(SimTime now) {
   timeline_.add({now, state_.running.size(), state_.waiting.size() + static_cast<std::int64_t>(incoming_.size()),
                  state_.kv.used(), state_.emissions.tokens(), counters_.prefill_tokens, state_.preemptions});
-  check_conservation();
 }
 
 std::string Replica::who_waits() const {

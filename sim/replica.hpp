@@ -13,6 +13,7 @@
 #include "sim/scheduler.hpp"
 #include "sim/step.hpp"
 #include "sim/timeline.hpp"
+#include "sim/wide.hpp"
 
 namespace servecast {
 
@@ -26,6 +27,7 @@ struct ReplicaConfig {
   bool async_scheduling = false;      // the next step is planned while one runs
   std::optional<Tokens> attention_window;
   SimTime record_gaps_from = kStart;                // inter-token gaps that end earlier are not recorded
+  std::int64_t check_every = 1024;                  // steps between two checks of conservation
   Duration sample_every = std::chrono::seconds{1};  // of the timeline; longer on long runs (see Timeline)
 };
 
@@ -39,9 +41,9 @@ struct Counters {
   std::int64_t decode_tokens = 0;
   Duration busy{0};
   Duration host{0};
-  double kv_block_seconds = 0;                   // ∫ blocks in use
-  double kv_token_seconds = 0;                   // ∫ tokens stored in them
-  double running_seconds = 0;                    // ∫ sequences running
+  Wide kv_block_ns = 0;                          // ∫ blocks in use
+  Wide kv_token_ns = 0;                          // ∫ tokens stored in them
+  Wide running_ns = 0;                           // ∫ sequences running
   std::uint64_t digest = 0xcbf29ce484222325ULL;  // of every step's end and content: equal runs, equal digests
 };
 
@@ -90,15 +92,24 @@ class Replica {
   void commit(PlannedStep& step);
   void commit_decodes(PlannedStep& step);
   void commit_prefills(PlannedStep& step);
+  void drain(PlannedStep& step);
   void pad(PlannedStep& step);
   void observe(const PlannedStep& step);
   void collect_refused();
+
+  // Decode stretches (replica_stretch.cpp).
+  struct Tally;
+  bool can_stretch() const;
+  bool stretch(SimTime& now, SimTime until);
+  void plan_stretch_step(PlannedStep& step);
+  void settle(Tally& tally);
 
   // Running (replica.cpp).
   bool start_next(SimTime now);
   void start(SimTime now);
   void complete(SimTime now);
   void take_incoming(SimTime now);
+  void count_step(const PlannedStep& step, Duration length, Duration host, SimTime now);
   void account(const PlannedStep& step, const Interval& interval);
   void stamp_decodes(PlannedStep& step, SimTime now);
   void stamp_prefills(PlannedStep& step, SimTime now);
@@ -106,7 +117,14 @@ class Replica {
   void close_request(std::uint32_t request, SimTime now);
   void release_held(SimTime now);
   void integrate(SimTime now);
+  void integrate_usage(Duration span);
   void sample(SimTime now);
+  void look_in(SimTime now);
+  void digest(SimTime end, std::int64_t decodes, std::size_t chunks) {
+    const auto mix = [this](std::uint64_t value) { counters_.digest = (counters_.digest ^ value) * 0x100000001b3ULL; };
+    mix(static_cast<std::uint64_t>(end.time_since_epoch().count()));
+    mix(static_cast<std::uint64_t>(decodes) ^ (chunks << 32));
+  }
 
   ReplicaConfig config_;
   ReplicaState state_;
@@ -130,6 +148,7 @@ class Replica {
   std::vector<PrefillChunk> padded_;
   std::vector<std::uint32_t> emitters_;
   Counters counters_;
+  std::int64_t steps_to_check_;
   Timeline timeline_;
 };
 

@@ -81,10 +81,15 @@ void Replica::commit_decodes(PlannedStep& step) {
   state_.kv_tokens += step.decode_count;
   if (observer_ != nullptr) observe(step);
   cohort.advance(state_.sequences, step.finishers);
+  drain(step);
+}
+
+// Those whose last token is planned keep their places until the step has ended.
+void Replica::drain(PlannedStep& step) {
   for (const SeqId id : step.finishers) {
     Sequence& sequence = state_.sequences[id];
     sequence.phase = Sequence::Phase::kDraining;
-    sequence.computed = cohort.context(sequence);
+    sequence.computed = state_.cohort.context(sequence);
     state_.requests[sequence.request].emitted = state_.requests[sequence.request].output;
   }
 }

@@ -142,10 +142,10 @@ void rates(const RequestTable& requests, const RunResult& result, Summary& summa
   summary.output_tokens_rate = ratio(static_cast<double>(result.tokens_emitted), summary.duration_s);
   summary.total_tokens_rate = summary.output_tokens_rate + ratio(prompts, summary.duration_s);
   const Counters& counters = result.counters;
-  summary.mean_running = ratio(counters.running_seconds, summary.duration_s);
-  summary.kv_mean_blocks = ratio(counters.kv_block_seconds, summary.duration_s);
-  summary.kv_useful_share =
-      ratio(counters.kv_token_seconds, counters.kv_block_seconds * static_cast<double>(result.block_size.count()));
+  summary.mean_running = ratio(static_cast<double>(counters.running_ns) * 1e-9, summary.duration_s);
+  summary.kv_mean_blocks = ratio(static_cast<double>(counters.kv_block_ns) * 1e-9, summary.duration_s);
+  summary.kv_useful_share = ratio(static_cast<double>(counters.kv_token_ns),
+                                  static_cast<double>(counters.kv_block_ns * result.block_size.count()));
   summary.busy_share = ratio(seconds(counters.busy), summary.duration_s);
   summary.mean_decode_batch =
       ratio(static_cast<double>(counters.decode_tokens), static_cast<double>(counters.steps - counters.empty_steps));

@@ -28,13 +28,18 @@ void SarathiScheduler::next_batch(ReplicaView& replica, SimTime, Batch& batch) {
   }
 }
 
-void SarathiScheduler::continue_prefills(ReplicaView& replica, Batch& batch, Tokens& left) const {
-  std::int64_t unfinished = replica.prefilling_count();
-  for (SeqId id = replica.first_running(); unfinished > 0 && left > Tokens{0}; id = replica.next_running(id)) {
+void SarathiScheduler::continue_prefills(ReplicaView& replica, Batch& batch, Tokens& left) {
+  // The unfinished are nearly always the latest: look for them from the back, run them from the oldest.
+  unfinished_.clear();
+  std::int64_t count = replica.prefilling_count();
+  for (SeqId id = replica.last_running(); count > 0; id = replica.previous_running(id)) {
     if (!replica.prefills(id)) continue;
-    --unfinished;
-    const Tokens tokens = std::min(replica.left_to_prefill(id), left);
-    replica.prefill(batch, id, tokens, Blocks{0});
+    unfinished_.push_back(id);
+    --count;
+  }
+  for (auto id = unfinished_.rbegin(); id != unfinished_.rend() && left > Tokens{0}; ++id) {
+    const Tokens tokens = std::min(replica.left_to_prefill(*id), left);
+    replica.prefill(batch, *id, tokens, Blocks{0});
     left -= tokens;
   }
 }

@@ -2,6 +2,8 @@
 // (schedulers.md C.5).
 #pragma once
 
+#include <vector>
+
 #include "sim/replica_view.hpp"
 #include "sim/scheduler.hpp"
 
@@ -21,11 +23,12 @@ class SarathiScheduler final : public Scheduler {
   void next_batch(ReplicaView& replica, SimTime now, Batch& batch) override;
 
  private:
-  void continue_prefills(ReplicaView& replica, Batch& batch, Tokens& left) const;
+  void continue_prefills(ReplicaView& replica, Batch& batch, Tokens& left);
   void admit(ReplicaView& replica, Batch& batch, Tokens& left) const;
 
   SarathiOptions options_;
   bool prefilled_last_ = false;
+  std::vector<SeqId> unfinished_;
 };
 
 }  // namespace servecast

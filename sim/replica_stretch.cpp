@@ -1,0 +1,88 @@
+// Decode stretches: the scheduler said that it would decide the same again, so step follows step without a
+// plan, a batch or an event. The numbers are those of the general path to the last bit (a law compares them).
+#include <algorithm>
+
+#include "sim/replica.hpp"
+
+namespace servecast {
+
+// What adds up over the steps of a stretch and is booked at its end.
+struct Replica::Tally {
+  std::int64_t steps = 0;
+  std::int64_t tokens = 0;
+  Duration length{0};
+  Duration host{0};
+};
+
+bool Replica::can_stretch() const {
+  return !running_step_ && !planned_step_ && !config_.async_scheduling && observer_ == nullptr && repeats() &&
+         state_.emissions.together();
+}
+
+void Replica::plan_stretch_step(PlannedStep& step) {
+  Cohort& cohort = state_.cohort;
+  step.number = steps_planned_++;
+  step.decode_count = cohort.count();
+  step.shape.decode_sequences = step.decode_count;
+  step.shape.sampled_rows = step.decode_count;
+  step.shape.decode_context = cohort.attended();
+  step.shape.decode_window_context = cohort.attended_in_window();
+  state_.kv.take(cohort.growth());
+  state_.kv_tokens += step.decode_count;
+  cohort.advance(state_.sequences, step.finishers);
+}
+
+// Steps until something else is due. True: `now` has moved on, and the scheduler is to be asked. False: a step
+// runs whose end is an event (or will be told), and `now` is where that step starts.
+bool Replica::stretch(SimTime& now, SimTime until) {
+  PlannedStep& step = slots_[current_].plan;
+  step.clear();
+  step.decodes = true;
+  const SimTime first_other = std::min(queue_.next_time(), until + Duration{1});
+  const Blocks floor = *batch_.steady_above;
+  Tally tally;
+  while (state_.kv.free() - state_.cohort.growth() >= floor) {
+    plan_stretch_step(step);
+    start(now);
+    const StepCost cost = slots_[current_].cost;
+    const Duration length = cost.device + cost.host;
+    const SimTime end = now + length;
+    const bool told_later = cost.device < Duration{0};
+    if (told_later || end >= first_other || !step.finishers.empty()) {
+      settle(tally);
+      drain(step);
+      if (told_later) return false;
+      if (end >= first_other) {
+        queue_.post(end, EventKind::kStepEnded);
+        return false;
+      }
+      complete(now = end);
+      if (queue_.next_time() > now) return true;
+      queue_.post(now, EventKind::kSchedule);
+      return false;
+    }
+    integrate_usage(length);
+    state_.emissions.all_together(end, step.decode_count);
+    digest(end, step.decode_count, 0);
+    ++tally.steps;
+    tally.tokens += step.decode_count;
+    tally.length += length;
+    tally.host += std::min(cost.host, length);
+    now = end;
+    look_in(now);
+  }
+  settle(tally);
+  running_step_ = false;
+  state_.now = interval_from_ = now;
+  return true;
+}
+
+void Replica::settle(Tally& tally) {
+  state_.account.close({tally.length, tally.host, true, false, batch_.blocked_by});
+  counters_.steps += tally.steps;
+  counters_.decode_tokens += tally.tokens;
+  counters_.busy += tally.length;
+  counters_.host += tally.host;
+}
+
+}  // namespace servecast
