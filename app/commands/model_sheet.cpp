@@ -1,0 +1,121 @@
+#include "app/commands/model_sheet.hpp"
+
+#include <algorithm>
+
+#include "costmodel/roofline.hpp"
+#include "sim/error.hpp"
+
+namespace servecast {
+namespace {
+
+std::int64_t multiplied_parameters(const ModelShape& model) {
+  std::int64_t sum = model.vocab * model.hidden;
+  for (const Layer& layer : model.layers) {
+    const FeedForward& part = model.feed_forwards[layer.feed_forward];
+    sum += attention_matrices(model, model.attentions[layer.attention]) + dense_matrices(model, part);
+    if (part.experts) sum += router_matrix(model, part) + part.experts->per_token * expert_matrices(model, part);
+  }
+  return sum;
+}
+
+// The fewest devices, in powers of two, on which the model fits; 0 when a host does not hold it.
+std::int64_t fewest_devices(const ModelShape& model, const DeviceSheet& device, const SheetChoice& choice) {
+  for (std::int64_t ranks = 1; ranks <= device.link.devices_per_host; ranks *= 2) {
+    try {
+      static_cast<void>(plan_memory(shard(model, ranks), choice.dtypes, choice.budget));
+      return ranks;
+    } catch (const InputError&) {
+      continue;  // too small, or a dimension does not divide
+    }
+  }
+  return 0;
+}
+
+MemoryPlan plan_or_explain(const ModelShape& model, const DeviceSheet& device, const SheetChoice& choice) {
+  const ModelShape part = shard(model, choice.ranks);
+  try {
+    return plan_memory(part, choice.dtypes, choice.budget);
+  } catch (const InputError& error) {
+    const std::int64_t ranks = fewest_devices(model, device, choice);
+    if (ranks <= choice.ranks) throw;
+    throw InputError({}, error.what(), "it fits with --tp " + std::to_string(ranks));
+  }
+}
+
+double flops_per_byte(const RooflineModel& roofline, const StepShape& shape) {
+  Work sum;
+  for (const Operator& op : roofline.work().operators(shape)) sum += op.total();
+  return sum.flops / sum.memory_bytes();
+}
+
+StepRow step_row(RooflineModel& roofline, const StepShape& shape, std::int64_t tokens) {
+  const StepCost cost = roofline.cost(shape);
+  const RooflineBound bound = roofline.bound(shape);
+  StepRow row;
+  row.step_s = seconds(cost.device);
+  row.bound_s = bound.seconds();
+  row.compute_bound = bound.compute_s > bound.memory_s;
+  row.intensity = flops_per_byte(roofline, shape);
+  row.tokens_per_s = static_cast<double>(tokens) / row.step_s;
+  return row;
+}
+
+StepRow decode_row(RooflineModel& roofline, const ModelSheet& sheet, std::int64_t batch, std::int64_t context) {
+  StepShape shape;
+  shape.decode_sequences = shape.sampled_rows = batch;
+  shape.decode_context = Tokens{batch * context};
+  const Tokens window = sheet.model.window().value_or(Tokens{context});
+  shape.decode_window_context = std::min(Tokens{context}, window) * batch;
+  StepRow row = step_row(roofline, shape, batch);
+  row.batch = batch;
+  row.context = context;
+  row.fits = batch <= sheet.memory->paged_sequences_at(Tokens{context});
+  return row;
+}
+
+StepRow prefill_row(RooflineModel& roofline, const ModelSheet& sheet, std::int64_t prompt) {
+  const PrefillChunk chunk{Tokens{prompt}, Tokens{0}};
+  StepShape shape;
+  shape.prefills = {&chunk, 1};
+  shape.sampled_rows = 1;
+  StepRow row = step_row(roofline, shape, prompt);
+  row.context = prompt;
+  row.fits = sheet.memory->paged_sequences_at(Tokens{prompt}) > 0;
+  return row;
+}
+
+void add_fits(const SheetChoice& choice, ModelSheet& sheet) {
+  for (const std::int64_t context : choice.contexts) {
+    sheet.fits.push_back({context, sheet.kv_bytes_per_token * static_cast<double>(context),
+                          sheet.memory->sequences_at(Tokens{context}),
+                          sheet.memory->paged_sequences_at(Tokens{context})});
+  }
+}
+
+}  // namespace
+
+ModelSheet make_sheet(const ModelShape& model, const std::optional<DeviceSheet>& device, const SheetChoice& asked) {
+  ModelSheet sheet;
+  sheet.model = model;
+  sheet.parameters = count_parameters(model);
+  sheet.multiplied = multiplied_parameters(model);
+  sheet.dtypes = asked.dtypes;
+  sheet.ranks = asked.ranks;
+  const ModelShape part = shard(model, asked.ranks);
+  sheet.kv_bytes_per_token =
+      static_cast<double>(kv_bits_per_token(part, asked.dtypes.kv)) / 8 * static_cast<double>(asked.ranks);
+  if (!device) return sheet;
+  SheetChoice choice = asked;
+  choice.budget.capacity = device->memory_reported.value_or(device->memory);
+  sheet.device = device;
+  RooflineModel roofline(model, *device, choice.dtypes, choice.ranks);
+  sheet.memory = plan_or_explain(model, *device, choice);
+  add_fits(choice, sheet);
+  for (const std::int64_t batch : choice.batches) {
+    sheet.decodes.push_back(decode_row(roofline, sheet, batch, choice.contexts.front()));
+  }
+  for (const std::int64_t prompt : choice.contexts) sheet.prefills.push_back(prefill_row(roofline, sheet, prompt));
+  return sheet;
+}
+
+}  // namespace servecast
