@@ -16,7 +16,7 @@ struct ConfigFields::Tree {
 
 namespace {
 
-constexpr std::int64_t kDimensionLimit = std::int64_t{1} << 31;
+constexpr std::int64_t kDimensionLimit = std::int64_t{1} << 27;
 
 long line_of(std::string_view text, std::size_t offset) {
   const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(offset, text.size()));
@@ -65,7 +65,7 @@ std::int64_t ConfigFields::integer(const char* name, std::int64_t minimum) const
   const bool huge = value.is_number_unsigned() && value.get<std::uint64_t>() >= kDimensionLimit;
   const std::int64_t number = huge ? kDimensionLimit : value.get<std::int64_t>();
   if (number < minimum || number >= kDimensionLimit) {
-    fail(name, "is " + value.dump() + ", must be at least " + std::to_string(minimum) + " and below 2^31");
+    fail(name, "is " + value.dump() + ", must be at least " + std::to_string(minimum) + " and below 2^27");
   }
   return number;
 }

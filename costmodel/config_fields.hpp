@@ -18,7 +18,7 @@ class ConfigFields {
   static ConfigFields parse(std::string_view json, std::string file);
 
   [[nodiscard]] bool has(const char* name) const;
-  // Whole numbers in [minimum, 2^31). Dimensions beyond that are mistakes and would overflow products.
+  // Whole numbers in [minimum, 2^27). Dimensions beyond that are mistakes, and products of two stay below 2^54.
   [[nodiscard]] std::int64_t integer(const char* name, std::int64_t minimum = 1) const;
   [[nodiscard]] std::int64_t integer_or(const char* name, std::int64_t otherwise, std::int64_t minimum = 1) const;
   [[nodiscard]] bool flag_or(const char* name, bool otherwise) const;

@@ -29,7 +29,7 @@ struct WeightOptions {
 
 // Bits of KV cache that one token takes in one layer, and over all layers. Keys and values of every layer, also of
 // those with a window: engines without per-kind pools keep them all, so this is the upper bound.
-[[nodiscard]] std::int64_t kv_bits_per_token(const Attention& attention, DType kv);
+[[nodiscard]] std::int64_t kv_bits_per_token(const Attention& part, DType kv);
 [[nodiscard]] std::int64_t kv_bits_per_token(const ModelShape& shard, DType kv);
 // Rounded up to whole bytes once. Requires tokens below 2^34, far beyond any context.
 [[nodiscard]] Bytes kv_bytes(const ModelShape& shard, DType kv, Tokens tokens);

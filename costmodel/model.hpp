@@ -98,7 +98,7 @@ struct ModelShape {
 };
 
 // Parameters of the matrices of one layer.
-[[nodiscard]] std::int64_t attention_matrices(const ModelShape& model, const Attention& attention);
+[[nodiscard]] std::int64_t attention_matrices(const ModelShape& model, const Attention& part);
 [[nodiscard]] std::int64_t dense_matrices(const ModelShape& model, const FeedForward& part);  // incl. shared experts
 [[nodiscard]] std::int64_t router_matrix(const ModelShape& model, const FeedForward& part);
 [[nodiscard]] std::int64_t expert_matrices(const ModelShape& model, const FeedForward& part);  // of one expert

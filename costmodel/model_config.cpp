@@ -15,32 +15,32 @@ struct Family {
 };
 
 const std::map<std::string, Family>& families() {
-  static const std::map<std::string, Family> known{{"deepseek_v2", {read_deepseek, false}},
-                                                   {"deepseek_v3", {read_deepseek, false}},
-                                                   {"falcon", {read_falcon, true}},
-                                                   {"gemma", {read_gemma, true}},
-                                                   {"gemma2", {read_gemma2, true}},
-                                                   {"gemma3", {read_gemma3, true}},
-                                                   {"gemma3_text", {read_gemma3, true}},
-                                                   {"gemma4", {read_gemma4, true}},
-                                                   {"gemma4_text", {read_gemma4, true}},
-                                                   {"gpt2", {read_gpt2, true}},
-                                                   {"gpt_oss", {read_gpt_oss, false}},
-                                                   {"kimi_k2", {read_deepseek, false}},
-                                                   {"llama", {read_llama, false}},
-                                                   {"llama4", {read_llama4, false}},
-                                                   {"llama4_text", {read_llama4, false}},
-                                                   {"minimax_m2", {read_minimax_m2, false}},
-                                                   {"mistral", {read_mistral, false}},
-                                                   {"mixtral", {read_mixtral, false}},
-                                                   {"opt", {read_opt, true}},
-                                                   {"phi3", {read_phi3, false}},
-                                                   {"phimoe", {read_phimoe, false}},
-                                                   {"qwen2", {read_qwen2, false}},
-                                                   {"qwen2_moe", {read_qwen2_moe, false}},
-                                                   {"qwen3", {read_qwen3, false}},
-                                                   {"qwen3_moe", {read_qwen3_moe, false}}};
-  return known;
+  static const std::map<std::string, Family> kKnown{{"deepseek_v2", {read_deepseek, false}},
+                                                    {"deepseek_v3", {read_deepseek, false}},
+                                                    {"falcon", {read_falcon, true}},
+                                                    {"gemma", {read_gemma, true}},
+                                                    {"gemma2", {read_gemma2, true}},
+                                                    {"gemma3", {read_gemma3, true}},
+                                                    {"gemma3_text", {read_gemma3, true}},
+                                                    {"gemma4", {read_gemma4, true}},
+                                                    {"gemma4_text", {read_gemma4, true}},
+                                                    {"gpt2", {read_gpt2, true}},
+                                                    {"gpt_oss", {read_gpt_oss, false}},
+                                                    {"kimi_k2", {read_deepseek, false}},
+                                                    {"llama", {read_llama, false}},
+                                                    {"llama4", {read_llama4, false}},
+                                                    {"llama4_text", {read_llama4, false}},
+                                                    {"minimax_m2", {read_minimax_m2, false}},
+                                                    {"mistral", {read_mistral, false}},
+                                                    {"mixtral", {read_mixtral, false}},
+                                                    {"opt", {read_opt, true}},
+                                                    {"phi3", {read_phi3, false}},
+                                                    {"phimoe", {read_phimoe, false}},
+                                                    {"qwen2", {read_qwen2, false}},
+                                                    {"qwen2_moe", {read_qwen2_moe, false}},
+                                                    {"qwen3", {read_qwen3, false}},
+                                                    {"qwen3_moe", {read_qwen3_moe, false}}};
+  return kKnown;
 }
 
 DType read_published_dtype(const ConfigFields& config, DType otherwise) {
@@ -76,6 +76,29 @@ void read_formats(const ConfigFields& config, ModelShape& model) {
   model.expert_dtype = model.weight_dtype;
 }
 
+// Exact counts need products below 2^63; far below, no such model exists.
+constexpr double kMostParameters = 1e15;
+
+double roughly(const ModelShape& model) {
+  const auto real = [](std::int64_t value) { return static_cast<double>(value); };
+  double total = 2 * real(model.vocab + model.positions) * real(model.hidden);
+  for (const Layer& layer : model.layers) {
+    const Attention& attention = model.attentions[layer.attention];
+    const FeedForward& part = model.feed_forwards[layer.feed_forward];
+    double columns = 4 * real(attention.query_heads) * real(attention.head_dim) + 3 * real(part.width);
+    if (attention.latent) {
+      const LatentAttention& latent = *attention.latent;
+      const double rank = real(latent.kv_rank + latent.query_rank);
+      total += rank * real(attention.query_heads) * real(attention.head_dim + latent.value_dim);
+      columns += rank + real(attention.query_heads) * real(latent.value_dim);
+    }
+    if (part.experts)
+      columns += 3 * (real(part.experts->count) * real(part.experts->width) + real(part.experts->shared_width));
+    total += columns * real(model.hidden);
+  }
+  return total * (1 + real(model.mtp.count));
+}
+
 ModelShape read_model(const ConfigFields& config, const std::string& name) {
   const std::string architecture = config.text("model_type");
   const auto family = families().find(architecture);
@@ -97,6 +120,8 @@ ModelShape read_model(const ConfigFields& config, const std::string& name) {
   model.expert_dtype = model.weight_dtype;
   if (nested) model.caveats.emplace_back("only the language model is counted, not its vision or audio parts");
   family->second.read(text, model);
+  if (roughly(model) > kMostParameters)
+    throw InputError({config.file(), 0, {}}, "describes more than 10^15 parameters");
   read_formats(config, model);
   return model;
 }

@@ -49,6 +49,15 @@ double known(const std::vector<double>& memo, std::int64_t count) {
 
 }  // namespace
 
+Dtypes runnable_dtypes(const ModelShape& model, const DeviceSheet& device) {
+  Dtypes dtypes = published_dtypes(model);
+  if (device.computes(DType::kBf16)) return dtypes;
+  for (DType* type : {&dtypes.weights, &dtypes.experts, &dtypes.kv, &dtypes.activations}) {
+    if (*type == DType::kBf16) *type = DType::kFp16;
+  }
+  return dtypes;
+}
+
 RooflineModel::RooflineModel(const ModelShape& model, const DeviceSheet& device, const Dtypes& dtypes,
                              std::int64_t ranks, HostTime host)
     : work_(model, dtypes, ranks), device_(device), dtypes_(dtypes), host_(host) {

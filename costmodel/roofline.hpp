@@ -26,6 +26,9 @@ struct RooflineBound {
   [[nodiscard]] double seconds() const { return std::max(compute_s, memory_s); }
 };
 
+// The published formats, with fp16 for bf16 where the device has no such rate (same bytes; what engines do there).
+[[nodiscard]] Dtypes runnable_dtypes(const ModelShape& model, const DeviceSheet& device);
+
 class RooflineModel final : public StepCostModel {
  public:
   // `model` is the whole model. Throws InputError where the ranks do not divide it or exceed a host, or the device

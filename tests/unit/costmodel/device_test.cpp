@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
-#include "sample_device.hpp"
 #include "sim/error.hpp"
+#include "tests/unit/costmodel/sample_device.hpp"
 
 using namespace servecast;
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "costmodel/model_config.hpp"
-#include "sample_models.hpp"
 #include "sim/error.hpp"
+#include "tests/unit/costmodel/sample_models.hpp"
 
 using namespace servecast;
 

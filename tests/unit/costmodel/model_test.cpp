@@ -7,8 +7,8 @@
 #include <string>
 
 #include "costmodel/model_config.hpp"
-#include "sample_models.hpp"
 #include "sim/error.hpp"
+#include "tests/unit/costmodel/sample_models.hpp"
 
 using namespace servecast;
 
@@ -143,6 +143,11 @@ TEST_CASE("missing and odd fields are refused with file and field") {
                  "hidden_size: is -4096, must be at least 1"));
   CHECK(contains(message_of(changed("\"hidden_size\": 4096", "\"hidden_size\": 1000000000000000000")),
                  "hidden_size: is 1000000000000000000"));
+  CHECK(contains(message_of(changed("\"intermediate_size\": 14336", "\"intermediate_size\": 134217727")), "no error"));
+  CHECK(contains(message_of(R"({"model_type": "mixtral", "hidden_size": 100000000, "intermediate_size": 100000000,
+                                "num_attention_heads": 100000000, "num_hidden_layers": 1000, "vocab_size": 100000000,
+                                "num_local_experts": 100000000, "num_experts_per_tok": 1})"),
+                 "test.json: describes more than 10^15 parameters"));
   CHECK(contains(message_of(changed("\"hidden_size\": 4096", "\"hidden_size\": 40.5")), "must be a whole number"));
   CHECK(contains(message_of(changed("\"hidden_size\": 4096", "\"hidden_size\": \"4096\"")), "must be a whole number"));
   CHECK(contains(message_of(changed("\"num_key_value_heads\": 8", "\"num_key_value_heads\": 7")),

@@ -2,15 +2,16 @@
 
 #include <cmath>
 #include <doctest/doctest.h>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "costmodel/model_config.hpp"
 #include "costmodel/simple.hpp"
-#include "sample_device.hpp"
-#include "sample_models.hpp"
-#include "shapes.hpp"
 #include "sim/error.hpp"
+#include "tests/unit/costmodel/sample_device.hpp"
+#include "tests/unit/costmodel/sample_models.hpp"
+#include "tests/unit/costmodel/shapes.hpp"
 
 using namespace servecast;
 
@@ -167,6 +168,24 @@ TEST_CASE("ranks beyond a host and types a device lacks are refused") {
   Dtypes dtypes;
   dtypes.activations = DType::kFp16;
   CHECK_THROWS_AS(RooflineModel(llama(), device(), dtypes), InputError);
+}
+
+TEST_CASE("every shipped model costs at least its bound on every shipped device") {
+  std::vector<DeviceSheet> devices;
+  for (const auto& entry : std::filesystem::directory_iterator(SERVECAST_SOURCE_DIR "/devices")) {
+    if (entry.path().extension() == ".yaml") devices.push_back(load_device(entry.path().string()));
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(SERVECAST_SOURCE_DIR "/models")) {
+    if (entry.path().extension() != ".json") continue;
+    const ModelShape model = load_model(entry.path().string());
+    for (const DeviceSheet& sheet : devices) {
+      CAPTURE(model.name);
+      CAPTURE(sheet.name);
+      RooflineModel cost(model, sheet, runnable_dtypes(model, sheet));
+      const double predicted = seconds(cost.cost(decode(16, 1024)).device);
+      REQUIRE(predicted + 1e-9 >= cost.bound(decode(16, 1024)).seconds());
+    }
+  }
 }
 
 TEST_CASE("constant and linear models say what their formula says") {

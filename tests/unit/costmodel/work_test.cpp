@@ -5,8 +5,8 @@
 
 #include "costmodel/closed_form.hpp"
 #include "costmodel/model_config.hpp"
-#include "sample_models.hpp"
-#include "shapes.hpp"
+#include "tests/unit/costmodel/sample_models.hpp"
+#include "tests/unit/costmodel/shapes.hpp"
 
 using namespace servecast;
 
