@@ -218,6 +218,19 @@ TEST_CASE("a file that is no tokenizer is refused") {
   CHECK(message_of([] { (void)make_estimate({0}); }) == "characters_per_token: is out of range; expected 0.1 to 1000");
 }
 
+// The model is sentencepiece's own BPE trainer's (vocab_size=18, normalization_rule_name=identity) on 40 times the
+// lines "low low lower", "low lowest", "new newer"; its pieces are lo, low, ▁low, er, ew, ▁n and single letters.
+TEST_CASE("a sentencepiece model counts its pieces") {
+  const std::string path = std::string(SERVECAST_SOURCE_DIR) + "/tests/unit/traces/data/low_lower_newer.model";
+  const auto counter = load_sentencepiece({path});
+  CHECK(counter->count("low") == 1);       // ▁low
+  CHECK(counter->count("lower") == 2);     // ▁low er
+  CHECK(counter->count("new low") == 3);   // ▁n ew ▁low
+  CHECK(counter->count("lowest x") == 6);  // ▁low e s t ▁ x
+  CHECK(counter->count("") == 0);
+  CHECK(counter->description() == "counted by sentencepiece model " + path);
+}
+
 TEST_CASE("a conversation's tokens are counted by the tokenizer given, and the report names it") {
   const OnDisk file{TokenizerFile{}};
   const auto [trace, report] =
