@@ -1,5 +1,5 @@
 // An experiment as its YAML file says it, resolved and checked field by field; nothing is loaded yet.
-// docs/experiments.md documents every key; the table in schema.cpp is what both are made from.
+// docs/experiments.md documents every key; the tree of keys in keys.hpp is what both are made from.
 #pragma once
 
 #include <cstdint>
@@ -41,28 +41,29 @@ struct DeploymentSection {
   std::optional<Tokens> max_model_len;  // absent: the model's own
   Tokens block_size{16};
   double memory_utilisation = 0.9;
-  Bytes memory_reserve;                 // what the engine keeps besides weights, activations and KV
-  std::optional<Blocks> kv_blocks;      // pinned to a live engine's count
+  Bytes memory_reserve;             // what the engine keeps besides weights, activations and KV
+  std::optional<Blocks> kv_blocks;  // pinned to a live engine's count
   double host_per_step_s = 0;
   double host_per_sequence_s = 0;
 };
 
 struct Experiment {
-  std::string name;                // of its folder, or file
+  std::string name;  // of its folder, or file
   std::filesystem::path file;
-  std::string model;               // models/NAME.json, or a path
-  std::string device;              // devices/NAME.yaml, or a path
+  std::string model;   // models/NAME.json, or a path
+  std::string device;  // devices/NAME.yaml, or a path
   WorkloadSection workload;
   DeploymentSection deployment;
-  SummaryOptions summary;          // SLOs, warm-up, cool-down
+  SummaryOptions summary;  // SLOs, warm-up, cool-down
   std::optional<double> horizon_s;
   std::uint64_t seed = 1;
 };
 
 // One point of the grid that `sweep:` spans; the only point of an experiment without one.
 struct GridPoint {
-  std::vector<std::pair<std::string, std::string>> axes;  // path -> value, as written
+  std::vector<std::pair<std::string, std::string>> axes;  // path -> value, as written; "-" where it has no meaning
   Experiment experiment;
+  std::string resolved;  // as JSON, every key with its value, defaults filled in; itself a valid experiment file
 };
 
 struct Study {
@@ -78,5 +79,8 @@ struct Study {
 
 // The JSON Schema (draft 2020-12) of an experiment file, for editors; made from the table that validates.
 [[nodiscard]] std::string experiment_json_schema();
+
+// The tables of docs/experiments.md, in Markdown; from the same keys.
+[[nodiscard]] std::string experiment_reference_markdown();
 
 }  // namespace servecast

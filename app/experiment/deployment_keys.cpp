@@ -1,0 +1,76 @@
+#include "app/experiment/keys.hpp"
+
+namespace servecast::experiments {
+namespace {
+
+Key policy_key() {
+  return choice_key("policy", scheduler_names(), "The scheduler of each replica.",
+                    [](Experiment& e, const Scalar& v) { e.deployment.policy = default_options(v.text); })
+      .needed();
+}
+
+// Formats as costmodel/dtype.hpp names them; KIVI-2 exists for caches only, MXFP4 for weights only.
+std::vector<Key> dtype_keys() {
+  return {choice_key("weight_dtype", {"fp32", "bf16", "fp16", "fp8", "int8", "int4", "mxfp4"},
+                     "Number format of the weights; by default as the model is published.",
+                     [](Experiment& e, const Scalar& v) { e.deployment.dtypes.weights = v.text; }),
+          choice_key("kv_dtype", {"fp32", "bf16", "fp16", "fp8", "int8", "int4", "kivi2"},
+                     "Number format of the KV cache; by default that of the activations.",
+                     [](Experiment& e, const Scalar& v) { e.deployment.dtypes.kv = v.text; }),
+          choice_key("activation_dtype", {"fp32", "bf16", "fp16", "fp8", "int8"},
+                     "Number format of activations; by default as the model is published.",
+                     [](Experiment& e, const Scalar& v) { e.deployment.dtypes.activations = v.text; })};
+}
+
+std::vector<Key> memory_keys() {
+  return {integer_key("max_model_len", "tokens", {1, kMaxTokensPerLength},
+                      "Longest prompt and answer together; by default the model's own.",
+                      [](Experiment& e, const Scalar& v) { e.deployment.max_model_len = Tokens{v.integer}; }),
+          integer_key("block_size", "tokens", {1, 65536}, "Tokens in one block of the KV cache.",
+                      [](Experiment& e, const Scalar& v) { e.deployment.block_size = Tokens{v.integer}; })
+              .with_default(std::to_string(DeploymentSection{}.block_size.count())),
+          number_key("gpu_memory_utilization", "", {0, 1, true}, "Share of the device's memory that the engine uses.",
+                     [](Experiment& e, const Scalar& v) { e.deployment.memory_utilisation = v.number; })
+              .with_default(decimal(DeploymentSection{}.memory_utilisation)),
+          integer_key("memory_reserve_bytes", "bytes", {0, std::int64_t{1} << 50},
+                      "What the engine keeps besides weights, activations and KV, per device.",
+                      [](Experiment& e, const Scalar& v) { e.deployment.memory_reserve = Bytes{v.integer}; })
+              .with_default("0"),
+          integer_key("kv_blocks", "blocks", {1, kMaxTokensPerLength},
+                      "Blocks of the KV cache, as a live engine's log says; by default what fits in memory.",
+                      [](Experiment& e, const Scalar& v) { e.deployment.kv_blocks = Blocks{v.integer}; })};
+}
+
+Key host_key() {
+  return map_key(
+      "host", "Time that the host adds to a step on the device.",
+      {number_key("per_step_s", "s", {0, 3600}, "For each step.",
+                  [](Experiment& e, const Scalar& v) { e.deployment.host_per_step_s = v.number; })
+           .with_default("0"),
+       number_key("per_sequence_s", "s", {0, 3600}, "For each sequence in a step.", [](Experiment& e, const Scalar& v) {
+         e.deployment.host_per_sequence_s = v.number;
+       }).with_default("0")});
+}
+
+void append(std::vector<Key>& to, std::vector<Key> keys) {
+  for (Key& key : keys) to.push_back(std::move(key));
+}
+
+}  // namespace
+
+Key deployment_key() {
+  std::vector<Key> keys{
+      policy_key(), policy_options_key(),
+      integer_key("tensor_parallel", "devices", {1, 1024}, "Devices that each layer is split over.",
+                  [](Experiment& e, const Scalar& v) { e.deployment.tensor_parallel = static_cast<int>(v.integer); })
+          .with_default("1"),
+      boolean_key("async_scheduling", "Plan the next step while one runs.", [](Experiment& e, const Scalar& v) {
+        e.deployment.async_scheduling = v.flag;
+      }).with_default("false")};
+  append(keys, dtype_keys());
+  append(keys, memory_keys());
+  keys.push_back(host_key());
+  return map_key("deployment", "How it is served.", std::move(keys)).needed().as_section();
+}
+
+}  // namespace servecast::experiments

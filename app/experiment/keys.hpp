@@ -1,0 +1,23 @@
+// Every key of an experiment file.
+#pragma once
+
+#include "app/experiment/key.hpp"
+
+namespace servecast::experiments {
+
+// The whole file: a map.
+[[nodiscard]] const Key& experiment_keys();
+
+// Its two large parts.
+[[nodiscard]] Key workload_key();
+[[nodiscard]] Key deployment_key();
+
+[[nodiscard]] Key lengths_key();
+[[nodiscard]] Key conversations_key();
+[[nodiscard]] Key arrivals_key();
+[[nodiscard]] Key policy_options_key();
+
+// No time lies beyond this: SimTime holds 292 years.
+inline constexpr double kMostSeconds = 9e9;
+
+}  // namespace servecast::experiments

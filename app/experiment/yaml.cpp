@@ -1,0 +1,93 @@
+#include <fstream>
+#include <yaml-cpp/yaml.h>
+
+#include "app/experiment/node.hpp"
+
+namespace servecast::experiments {
+namespace {
+
+// Far beyond any experiment; they stop aliases that refer to themselves or multiply.
+constexpr int kMostDepth = 40;
+constexpr int kMostNodes = 200'000;
+constexpr std::size_t kMostBytes = std::size_t{8} << 20;
+
+class Converter {
+ public:
+  Converter(std::shared_ptr<const std::string> file, bool with_lines)
+      : file_(std::move(file)), with_lines_(with_lines) {}
+
+  // `line` is of the key in front: yaml-cpp places an empty value where the next token is.
+  Node convert(const YAML::Node& yaml, int depth, long line) {
+    Node node = empty_node(Node::Kind::kNull, file_, yaml.IsNull() ? line : line_of(yaml));
+    if (depth > kMostDepth) fail(node, "is nested more than " + std::to_string(kMostDepth) + " deep");
+    if (++nodes_ > kMostNodes) fail(node, "has more than " + std::to_string(kMostNodes) + " values");
+    const std::string& tag = yaml.Tag();
+    if (!tag.empty() && tag != "?" && tag != "!") fail(node, "the tag '" + tag + "' has no meaning here");
+    if (yaml.IsScalar()) {
+      node.kind = Node::Kind::kScalar;
+      node.text = yaml.Scalar();
+      node.quoted = tag == "!";
+    } else if (yaml.IsSequence()) {
+      node.kind = Node::Kind::kList;
+      for (const YAML::Node& item : yaml) node.items.push_back(convert(item, depth + 1, node.line));
+    } else if (yaml.IsMap()) {
+      node.kind = Node::Kind::kMap;
+      for (const auto& pair : yaml) {
+        const YAML::Node& key = pair.first;
+        if (!key.IsScalar()) fail(node, "has a key that is not text");
+        node.entries.push_back({key.Scalar(), line_of(key), convert(pair.second, depth + 1, line_of(key))});
+      }
+    }
+    return node;
+  }
+
+ private:
+  [[nodiscard]] long line_of(const YAML::Node& yaml) const {
+    return with_lines_ && yaml.Mark().line >= 0 ? yaml.Mark().line + 1 : 0;
+  }
+  [[noreturn]] static void fail(const Node& node, const std::string& problem) {
+    throw InputError(node.place({}), problem);
+  }
+
+  std::shared_ptr<const std::string> file_;
+  bool with_lines_;
+  int nodes_ = 0;
+};
+
+}  // namespace
+
+Node parse_yaml(const std::string& text, const std::string& file, bool with_lines) {
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1) {
+      throw InputError({file, 0, {}}, "holds " + std::to_string(documents.size()) + " YAML documents", "expected one");
+    }
+    Converter converter(std::make_shared<const std::string>(file), with_lines);
+    return converter.convert(documents.empty() ? YAML::Node() : documents.front(), 0, with_lines ? 1 : 0);
+  } catch (const YAML::Exception& error) {
+    const long line = with_lines && error.mark.line >= 0 ? error.mark.line + 1 : 0;
+    throw InputError({file, line, {}}, "is not YAML: " + error.msg);
+  }
+}
+
+std::string read_text(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::error_code ignored;
+  if (!stream || std::filesystem::is_directory(file, ignored)) {
+    throw InputError({file.string(), 0, {}}, "cannot be read", "expected an experiment file");
+  }
+  std::string text;
+  text.resize(kMostBytes + 1);
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (text.size() > kMostBytes) throw InputError({file.string(), 0, {}}, "is larger than 8 MiB");
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 && c != '\n' && c != '\r' && c != '\t') {
+      throw InputError({file.string(), 0, {}}, "is not a text file", "expected YAML");
+    }
+  }
+  return text;
+}
+
+}  // namespace servecast::experiments
