@@ -63,7 +63,8 @@ struct Experiment {
 struct GridPoint {
   std::vector<std::pair<std::string, std::string>> axes;  // path -> value, as written; "-" where it has no meaning
   Experiment experiment;
-  std::string resolved;  // as JSON, every key with its value, defaults filled in; itself a valid experiment file
+  // As JSON: every key that applies with its value, defaults filled in, paths absolute. Itself a valid file.
+  std::string resolved;
 };
 
 struct Study {

@@ -130,6 +130,7 @@ std::string expected(const Key& key) {
   switch (key.kind) {
     case Key::Kind::kInteger: {
       const auto [least, most] = key.integers;
+      if (least == most) return std::to_string(least);
       const std::string number = "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
       return key.word.empty() ? number : "'" + key.word + "' or " + number;
     }

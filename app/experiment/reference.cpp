@@ -27,6 +27,7 @@ std::string values(const Key& key) {
     case Key::Kind::kSweep:
       return "paths to lists";
     case Key::Kind::kInteger: {
+      if (key.integers.least == key.integers.most) return code(expected(key));
       const std::string bounds = std::to_string(key.integers.least) + " to " + std::to_string(key.integers.most);
       return (key.word.empty() ? "" : code(key.word) + " or ") + "whole number, " + bounds + unit;
     }

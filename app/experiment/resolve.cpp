@@ -90,6 +90,8 @@ class Resolver {
     Scalar value = parse_scalar(key, node, path);
     if (key.kind == Key::Kind::kPath || (key.kind == Key::Kind::kNameOrPath && looks_like_a_path(value.text))) {
       value.text = located(value.text, node, out_.experiment.file);
+      key.assign(out_.experiment, value);
+      return std::filesystem::absolute(value.text).string();  // means the same wherever it is read again
     }
     const bool absent = !key.word.empty() && value.text == key.word;
     if (key.assign && !absent) key.assign(out_.experiment, value);
@@ -103,10 +105,13 @@ class Resolver {
 };
 
 std::string default_name(const std::filesystem::path& file) {
-  const std::string stem = file.stem().string();
-  if (stem != "experiment") return stem;
+  std::string name = file.stem().string();
   const std::string folder = std::filesystem::absolute(file).parent_path().filename().string();
-  return folder.empty() ? stem : folder;
+  if (name == "experiment" && !folder.empty()) name = folder;
+  for (char& c : name) {
+    if (!is_name(std::string(1, c)) && c != '.') c = '-';
+  }
+  return is_name(name) ? name : "experiment";
 }
 
 }  // namespace
@@ -114,9 +119,11 @@ std::string default_name(const std::filesystem::path& file) {
 Resolved resolve(const Node& root, const std::filesystem::path& file) {
   Resolved out;
   out.experiment.file = file;
-  out.experiment.name = default_name(file);
+  Node named = root;
+  if (named.find("name") == nullptr)
+    named.entries.push_back({"name", root.line, scalar_node(default_name(file), root)});
   Json json = Json::object();
-  Resolver(out).visit_keys(experiment_keys(), root, {}, json);
+  Resolver(out).visit_keys(experiment_keys(), named, {}, json);
   check_together(root, out.experiment, out.uses);
   out.text = json.dump(2);
   return out;

@@ -60,14 +60,14 @@ Scalar choice(const Key& key, const Node& node, const std::string& path) {
   return {.text = node.text};
 }
 
+}  // namespace
+
 bool is_name(const std::string& text) {
   const auto ok = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
   };
   return !text.empty() && text.front() != '.' && text.size() <= 200 && std::all_of(text.begin(), text.end(), ok);
 }
-
-}  // namespace
 
 Scalar parse_scalar(const Key& key, const Node& node, const std::string& path) {
   if (node.kind != Node::Kind::kScalar) fail(key, node, path);

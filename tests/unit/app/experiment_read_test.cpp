@@ -227,6 +227,16 @@ TEST_CASE("an experiment without a name of its own takes its file's, or its fold
   CHECK(load_study(renamed).points[0].experiment.name == file.path().parent_path().filename());
 }
 
+TEST_CASE("a file whose name could not be a folder's still gives a name") {
+  const ExperimentFile file(kBase);
+  const std::filesystem::path renamed = file.path().parent_path() / "my study (2).yaml";
+  std::filesystem::rename(file.path(), renamed);
+  const GridPoint point = load_study(renamed).points[0];
+  CHECK(point.experiment.name == "my-study--2-");
+  CHECK(study(point.resolved).points[0].experiment.name == "my-study--2-");
+  CHECK(study(point.resolved).points[0].experiment.workload.trace->path == renamed.parent_path() / "t.csv");
+}
+
 TEST_CASE("the resolved experiment is a valid file that resolves to itself") {
   const std::string sweep =
       "slo: {ttft_s: 0.5}\nsweep:\n  deployment.policy: [static, orca, vllm-v0, vllm-v1, sarathi, sglang]\n"
@@ -237,6 +247,7 @@ TEST_CASE("the resolved experiment is a valid file that resolves to itself") {
     const Study again = study(point.resolved);
     REQUIRE(again.points.size() == 1);
     CHECK(again.points[0].resolved == point.resolved);
+    CHECK(again.points[0].experiment.name == "exp");
     CHECK(again.points[0].experiment.deployment.policy.index() == point.experiment.deployment.policy.index());
   }
 }
