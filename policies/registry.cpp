@@ -16,18 +16,18 @@ Overloaded(F...) -> Overloaded<F...>;
 }  // namespace
 
 const std::vector<std::string>& scheduler_names() {
-  static const std::vector<std::string> names{"static", "orca", "vllm-v0", "vllm-v1", "sarathi", "sglang"};
-  return names;
+  static const std::vector<std::string> kNames{"static", "orca", "vllm-v0", "vllm-v1", "sarathi", "sglang"};
+  return kNames;
 }
 
 std::string_view scheduler_name(const SchedulerOptions& options) { return scheduler_names()[options.index()]; }
 
 SchedulerOptions default_options(std::string_view name) {
-  static const std::vector<SchedulerOptions> defaults{StaticOptions{}, OrcaOptions{},    VllmV0Options{},
-                                                      VllmV1Options{}, SarathiOptions{}, SglangOptions{}};
+  static const std::vector<SchedulerOptions> kDefaults{StaticOptions{}, OrcaOptions{},    VllmV0Options{},
+                                                       VllmV1Options{}, SarathiOptions{}, SglangOptions{}};
   const auto found = std::find(scheduler_names().begin(), scheduler_names().end(), name);
   assert(found != scheduler_names().end());
-  return defaults[static_cast<std::size_t>(found - scheduler_names().begin())];
+  return kDefaults[static_cast<std::size_t>(found - scheduler_names().begin())];
 }
 
 ReplicaNeeds replica_needs(const SchedulerOptions& options) {

@@ -19,6 +19,7 @@ Replica::Replica(const ReplicaConfig& config, RequestTable& requests, Scheduler&
       observer_(observer),
       steps_to_check_(config.check_every),
       timeline_(config.sample_every) {
+  if (config.name_blocks) state_.tables.emplace(config.usable_blocks);
   state_.emissions.record_from(config.record_gaps_from);
   if (config.deliver_at_batch_end) state_.emissions.deliver_whole();
 }
@@ -196,19 +197,24 @@ void Replica::finish(SeqId id, SimTime now) {
   scheduler_.on_finish();
   if (config_.hold_until_batch_end) {
     held_blocks_ += blocks;
+    held_sequences_.push_back(id);
     held_tokens_ += sequence.computed;
     if (config_.deliver_at_batch_end) held_.push_back(index);
   } else {
-    state_.kv.give(blocks);
+    state_.give(id, blocks);
     state_.kv_tokens -= sequence.computed;
   }
-  state_.sequences.release(id);
+  if (!config_.hold_until_batch_end) state_.sequences.release(id);
   if (!config_.deliver_at_batch_end) close_request(index, now);
   if (config_.hold_until_batch_end && state_.running.size() == 0) release_held(now);
 }
 
 void Replica::release_held(SimTime now) {
-  state_.kv.give(held_blocks_);
+  for (const SeqId id : held_sequences_) {
+    state_.give(id, Blocks{state_.sequences[id].blocks});
+    state_.sequences.release(id);
+  }
+  held_sequences_.clear();
   state_.kv_tokens -= held_tokens_;
   held_blocks_ = Blocks{0};
   held_tokens_ = 0;
@@ -286,6 +292,10 @@ void Replica::check_conservation() const {
   for (SeqId id = state_.running.first(); id != kNoSeq; id = state_.sequences[id].next) {
     blocks += state_.owned_blocks(state_.sequences[id]);
     tokens += state_.stored_tokens(state_.sequences[id]);
+  }
+  if (state_.tables && state_.tables->free() != state_.kv.free()) {
+    throw SelfCheckError("KV blocks counted and named differ: " + std::to_string(state_.kv.free().count()) + " and " +
+                         std::to_string(state_.tables->free().count()) + " free");
   }
   if (Blocks{blocks} != state_.kv.used()) {
     throw SelfCheckError("KV blocks are not conserved: sequences own " + std::to_string(blocks) +

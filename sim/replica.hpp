@@ -26,6 +26,7 @@ struct ReplicaConfig {
   bool deliver_at_batch_end = false;  // and its tokens are delivered only then
   bool async_scheduling = false;      // the next step is planned while one runs
   std::optional<Tokens> attention_window;
+  bool name_blocks = false;                         // keep block tables, not only counts (costs per sequence)
   SimTime record_gaps_from = kStart;                // inter-token gaps that end earlier are not recorded
   std::int64_t check_every = 1024;                  // steps between two checks of conservation
   Duration sample_every = std::chrono::seconds{1};  // of the timeline; longer on long runs (see Timeline)
@@ -59,8 +60,8 @@ class Replica {
   Replica(const ReplicaConfig& config, RequestTable& requests, Scheduler& scheduler, StepExecutor& executor,
           EventQueue& queue, Ends& ends, RunObserver* observer);
 
-  // A request arrives: refused at once where it can never run, else queued. Its record is in the table.
-  void arrive(std::uint32_t request, SimTime now);
+  // The request with that index in the table arrives: refused at once where it can never run, else queued.
+  void arrive(std::uint32_t index, SimTime now);
   // The moment to plan, when all that happens at `now` has been told. Runs on by itself as long as no other
   // event comes first, at most to `until`; returns the time it got to.
   SimTime boundary(SimTime now, SimTime until);
@@ -114,7 +115,7 @@ class Replica {
   void stamp_decodes(PlannedStep& step, SimTime now);
   void stamp_prefills(PlannedStep& step, SimTime now);
   void finish(SeqId id, SimTime now);
-  void close_request(std::uint32_t request, SimTime now);
+  void close_request(std::uint32_t index, SimTime now);
   void release_held(SimTime now);
   void integrate(SimTime now);
   void integrate_usage(Duration span);
@@ -143,6 +144,7 @@ class Replica {
   SimTime interval_from_ = kStart;
   std::vector<std::uint32_t> incoming_;  // arrived while a step runs
   std::vector<std::uint32_t> held_;      // finished, waiting for the end of their batch
+  std::vector<SeqId> held_sequences_;    // and their places
   Blocks held_blocks_;
   std::int64_t held_tokens_ = 0;
   std::vector<PrefillChunk> padded_;

@@ -17,7 +17,7 @@ bool Replica::plan(PlannedStep& step) {
   step.clear();
   state_.step_number = steps_planned_;
   if (repeats()) {
-    state_.kv.take(state_.cohort.growth());
+    state_.take_growth();
     commit(step);
     return true;
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/accounting.hpp"
+#include "sim/block_tables.hpp"
 #include "sim/cohort.hpp"
 #include "sim/emissions.hpp"
 #include "sim/kv_cache.hpp"
@@ -56,6 +57,7 @@ struct ReplicaState {
 
   RequestTable& requests;
   KvCache kv;
+  std::optional<BlockTables> tables;  // where blocks are named, not only counted
   Cohort cohort;
   bool grows;  // decoding sequences take blocks as they grow; otherwise all was reserved at admission
   WaitQueue waiting;
@@ -70,6 +72,18 @@ struct ReplicaState {
   Emissions emissions;
   PlannedStep* in_flight = nullptr;    // the step that runs while the next is planned (asynchronous scheduling)
   std::vector<std::uint32_t> refused;  // by the policy, since last collected
+
+  // Takes and gives back a sequence's blocks, counted and, where they are named, named.
+  void take(SeqId id, Blocks count) {
+    kv.take(count);
+    if (tables) tables->grow(id, count);
+  }
+  void give(SeqId id, Blocks count) {
+    kv.give(count);
+    if (tables) tables->release(id);
+  }
+  // A block for every decoding sequence whose blocks are full.
+  void take_growth();
 
   [[nodiscard]] std::int64_t owned_blocks(const Sequence& sequence) const;
   [[nodiscard]] std::int64_t stored_tokens(const Sequence& sequence) const;

@@ -15,8 +15,8 @@ struct Replica::Tally {
 };
 
 bool Replica::can_stretch() const {
-  return !running_step_ && !planned_step_ && !config_.async_scheduling && observer_ == nullptr && repeats() &&
-         state_.emissions.together();
+  return !running_step_ && !planned_step_ && !config_.async_scheduling && observer_ == nullptr && !state_.tables &&
+         repeats() && state_.emissions.together();
 }
 
 void Replica::plan_stretch_step(PlannedStep& step) {

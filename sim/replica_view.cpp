@@ -14,6 +14,15 @@ std::int64_t ReplicaState::owned_blocks(const Sequence& sequence) const {
   return kv.blocks_of(Tokens{stored_tokens(sequence)}).count();
 }
 
+void ReplicaState::take_growth() {
+  kv.take(cohort.growth());
+  if (!tables) return;
+  for (SeqId id = running.first(); id != kNoSeq; id = sequences[id].next) {
+    const Sequence& sequence = sequences[id];
+    if (sequence.phase == Sequence::Phase::kDecode && cohort.takes_block(sequence)) tables->grow(id, Blocks{1});
+  }
+}
+
 RequestView ReplicaView::request(SeqId id) const {
   const Sequence& sequence = state_.sequences[id];
   RequestView seen = view(sequence.request);
@@ -61,7 +70,7 @@ SeqId ReplicaView::admit_head(Batch& batch, Blocks blocks, Tokens tokens, Runnin
 void ReplicaView::prefill(Batch& batch, SeqId id, Tokens tokens, Blocks blocks) {
   assert(tokens > Tokens{0} && tokens <= left_to_prefill(id));
   Sequence& sequence = state_.sequences[id];
-  state_.kv.take(blocks);
+  state_.take(id, blocks);
   sequence.blocks += blocks.count();
   sequence.computed += tokens.count();
   state_.kv_tokens += tokens.count();
@@ -75,12 +84,12 @@ Blocks ReplicaView::prefill_growth(SeqId id, Tokens tokens) const {
 
 void ReplicaView::decode_all(Batch& batch) {
   if (decoding_count() == 0) return;
-  state_.kv.take(decode_growth());
+  state_.take_growth();
   batch.decode_all = true;
 }
 
 void ReplicaView::decode(Batch& batch, SeqId id) {
-  state_.kv.take(decode_growth(id));
+  state_.take(id, decode_growth(id));
   state_.sequences[id].listed_in = state_.step_number;
   ++batch.decode_listed;
 }
@@ -101,7 +110,7 @@ void ReplicaView::forget_in_flight(SeqId id, const Sequence& sequence) {
 void ReplicaView::preempt(SeqId id, Requeue where) {
   Sequence& sequence = state_.sequences[id];
   Request& request = state_.requests[sequence.request];
-  state_.kv.give(Blocks{state_.owned_blocks(sequence)});
+  state_.give(id, Blocks{state_.owned_blocks(sequence)});
   state_.kv_tokens -= state_.stored_tokens(sequence);
   state_.running.remove(state_.sequences, id);
   if (sequence.phase == Sequence::Phase::kDraining) {  // its last token is on its way: it only loses its place early

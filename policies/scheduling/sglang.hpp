@@ -34,8 +34,8 @@ class SglangScheduler final : public Scheduler {
 
   [[nodiscard]] Room room(const ReplicaView& replica) const;
   void prefill(ReplicaView& replica, Batch& batch);
-  void continue_chunked(ReplicaView& replica, Batch& batch, Room& room);
-  bool admit_one(ReplicaView& replica, Batch& batch, Room& room);
+  void continue_chunked(ReplicaView& replica, Batch& batch, Room& left);
+  bool admit_one(ReplicaView& replica, Batch& batch, Room& left);
   void decode(ReplicaView& replica, Batch& batch);
   void retract(ReplicaView& replica);
   [[nodiscard]] Tokens outstanding(const RequestView& request) const;

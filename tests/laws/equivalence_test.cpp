@@ -107,6 +107,21 @@ TEST_CASE("a decode stretch gives what step by step gives, to the last bit") {
   }
 }
 
+TEST_CASE("blocks by name give what blocks by count give, and after every step as many are free") {
+  RandomStream random = stream(10, "names");
+  for (const SchedulerOptions& options : small_schedulers()) {
+    for (int i = 0; i < 6; ++i) {
+      LawCase what{options, random_arrivals(random, 60, 100, 50, 12'000'000), draw(random, 12, 60)};
+      LawRun counted, named;
+      run(what, counted, false);
+      what.name_blocks = true;
+      run(what, named, false);
+      CAPTURE(scheduler_name(options));
+      CHECK(same(counted, named));
+    }
+  }
+}
+
 TEST_CASE("the same seed gives the same run, alone or beside another thread") {
   RandomStream random = stream(8, "threads");
   const LawCase what{small_schedulers()[7], random_arrivals(random, 400, 100, 80, 12'000'000), 40};

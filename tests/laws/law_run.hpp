@@ -78,6 +78,7 @@ struct LawCase {
   std::int64_t blocks = 0;
   std::int64_t block_size = 16;
   bool async = false;
+  bool name_blocks = false;
 };
 
 struct LawRun {
@@ -95,6 +96,7 @@ inline SimulationConfig config_of(const LawCase& what) {
   config.replica.hold_until_batch_end = needs.hold_until_batch_end;
   config.replica.deliver_at_batch_end = needs.deliver_at_batch_end;
   config.replica.async_scheduling = what.async;
+  config.replica.name_blocks = what.name_blocks;
   config.replica.check_every = 1;
   return config;
 }

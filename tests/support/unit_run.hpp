@@ -92,7 +92,7 @@ inline Outcomes run(const Spec& spec, RequestTable& table) {
   config.replica.hold_until_batch_end = needs.hold_until_batch_end;
   config.replica.deliver_at_batch_end = needs.deliver_at_batch_end;
   config.replica.async_scheduling = spec.async;
-  config.replica.sample_every = Duration{1};  // checks conservation after every step
+  config.replica.check_every = 1;
   ListSource source(spec.requests);
   EqualSteps model(spec.step_seconds);
   PredictedExecutor executor(model);

@@ -1,7 +1,6 @@
 #include "sim/time.hpp"
 
 #include <doctest/doctest.h>
-
 #include <type_traits>
 
 #include "sim/error.hpp"
@@ -11,7 +10,9 @@
 using namespace servecast;
 
 template <class A, class B>
-concept addable = requires(A a, B b) { a + b; };
+concept addable = requires(A a, B b) {
+  a + b;
+};
 
 TEST_CASE("seconds round once to whole nanoseconds") {
   CHECK(from_seconds(1.5e-9) == Duration{2});

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "bench/measure.hpp"
+
+namespace servecast::bench {
+
+struct Suite {
+  std::string_view name;
+  void (*run)(const Self&);
+};
+
+[[nodiscard]] const std::vector<Suite>& suites();
+
+void run_sim(const Self& self);
+void run_stretch(const Self& self);
+void run_costmodel(const Self& self);
+void run_smoke(const Self& self);
+
+}  // namespace servecast::bench
