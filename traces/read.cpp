@@ -1,7 +1,7 @@
 #include "traces/read.hpp"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <utility>
 
 #include "sim/error.hpp"
@@ -31,68 +31,48 @@ Format sharegpt(std::string_view messages) {
 }
 
 // In the order in which they are tried: a format stands before those whose marks are a part of its own.
-const std::vector<Format>& formats() {
+std::vector<Format> csv_formats() {
   using namespace readers;
-  static const std::vector<Format> kFormats{
-      {"servecast-csv",
-       "our CSV: arrival_s, prompt_tokens, output_tokens, session, turn, prefix_block<N>_ids",
-       Kind::kCsv,
-       {"prompt_tokens", "output_tokens"},
-       false,
-       read_servecast_csv},
-      {"azure",
-       "Azure LLM inference trace CSV: TIMESTAMP, ContextTokens, GeneratedTokens",
-       Kind::kCsv,
-       {"TIMESTAMP", "ContextTokens", "GeneratedTokens"},
-       true,
-       read_azure},
-      {"burstgpt",
-       "BurstGPT CSV: Timestamp, Model, Request tokens, Response tokens, …",
-       Kind::kCsv,
-       {"Timestamp", "Request tokens", "Response tokens"},
-       false,
-       read_burstgpt},
-      {"vidur",
-       "Vidur and Sarathi-Serve length CSV: num_prefill_tokens, num_decode_tokens, …",
-       Kind::kCsv,
-       {"num_prefill_tokens", "num_decode_tokens"},
-       false,
-       read_vidur},
-      {"apex-plus",
-       "APEX+ CSV: request_id, arrival_ns, input_tokens, output_tokens",
-       Kind::kCsv,
-       {"request_id", "arrival_ns", "input_tokens", "output_tokens"},
-       false,
-       read_apex_plus},
-      {"llmservingsim",
-       "LLMServingSim CSV: arrival_ns, input_tokens, output_tokens, prefix_block<N>_ids",
-       Kind::kCsv,
-       {"arrival_ns", "input_tokens", "output_tokens"},
-       false,
-       read_llmservingsim},
-      {"servecast-jsonl",
-       "our JSON lines: arrival_s, prompt_tokens, output_tokens, session, turn, prefix_block<N>_ids",
-       Kind::kJson,
-       {"prompt_tokens", "output_tokens"},
-       false,
-       read_servecast_jsonl},
-      {"mooncake",
-       "Mooncake JSON lines: timestamp, input_length, output_length, hash_ids",
-       Kind::kJson,
-       {"timestamp", "input_length", "output_length"},
-       false,
-       read_mooncake},
-      {"vllm-bench",
-       "the JSON of `vllm bench serve --save-detailed`: input_lens, output_lens, start_times",
-       Kind::kJson,
-       {"input_lens", "output_lens"},
-       true,
-       read_vllm_bench},
-      sharegpt("conversations"),
-      sharegpt("conversation"),
-      sharegpt("items"),
-      sharegpt("messages"),
+  // clang-format off
+  return {
+      {"servecast-csv", "our CSV: arrival_s, prompt_tokens, output_tokens, session, turn, prefix_block<N>_ids",
+       Kind::kCsv, {"prompt_tokens", "output_tokens"}, false, read_servecast_csv},
+      {"azure", "Azure LLM inference trace CSV: TIMESTAMP, ContextTokens, GeneratedTokens",
+       Kind::kCsv, {"TIMESTAMP", "ContextTokens", "GeneratedTokens"}, true, read_azure},
+      {"burstgpt", "BurstGPT CSV: Timestamp, Model, Request tokens, Response tokens, …",
+       Kind::kCsv, {"Timestamp", "Request tokens", "Response tokens"}, false, read_burstgpt},
+      {"vidur", "Vidur and Sarathi-Serve length CSV: num_prefill_tokens, num_decode_tokens, …",
+       Kind::kCsv, {"num_prefill_tokens", "num_decode_tokens"}, false, read_vidur},
+      {"apex-plus", "APEX+ CSV: request_id, arrival_ns, input_tokens, output_tokens",
+       Kind::kCsv, {"request_id", "arrival_ns", "input_tokens", "output_tokens"}, false, read_apex_plus},
+      {"llmservingsim", "LLMServingSim CSV: arrival_ns, input_tokens, output_tokens, prefix_block<N>_ids",
+       Kind::kCsv, {"arrival_ns", "input_tokens", "output_tokens"}, false, read_llmservingsim},
   };
+  // clang-format on
+}
+
+std::vector<Format> json_formats() {
+  using namespace readers;
+  // clang-format off
+  return {
+      {"servecast-jsonl", "our JSON lines, with the same fields as our CSV",
+       Kind::kJson, {"prompt_tokens", "output_tokens"}, false, read_servecast_jsonl},
+      {"mooncake", "Mooncake JSON lines: timestamp, input_length, output_length, hash_ids",
+       Kind::kJson, {"timestamp", "input_length", "output_length"}, false, read_mooncake},
+      {"vllm-bench", "the JSON of `vllm bench serve --save-detailed`: input_lens, output_lens, start_times",
+       Kind::kJson, {"input_lens", "output_lens"}, true, read_vllm_bench},
+      sharegpt("conversations"), sharegpt("conversation"), sharegpt("items"), sharegpt("messages"),
+  };
+  // clang-format on
+}
+
+const std::vector<Format>& formats() {
+  static const std::vector<Format> kFormats = [] {
+    std::vector<Format> all = csv_formats();
+    std::vector<Format> json = json_formats();
+    std::move(json.begin(), json.end(), std::back_inserter(all));
+    return all;
+  }();
   return kFormats;
 }
 
