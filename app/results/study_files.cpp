@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/results/metrics.hpp"
-#include "app/results/resolved.hpp"
+#include "app/results/planned.hpp"
 #include "app/results/results_folder.hpp"
 
 namespace servecast {
@@ -32,9 +32,10 @@ Json points_json(const std::vector<PreparedPoint>& points) {
     Json axes = Json::object();
     for (const auto& [path, value] : points[i].point->axes) axes[path] = value;
     const std::string folder = point_folder(i, points.size()).string();
-    list.push_back({{"folder", folder.empty() ? "." : folder},
-                    {"axes", axes},
-                    {"resolved", Json::parse(resolved_json(points[i]))}});
+    Json entry{{"folder", folder.empty() ? "." : folder}, {"axes", axes}};
+    entry["resolved"] = Json::parse(points[i].point->resolved);
+    entry["planned"] = Json::parse(planned_json(points[i]));
+    list.push_back(std::move(entry));
   }
   return list;
 }

@@ -46,13 +46,12 @@ std::vector<std::string> data_names(DataKind kind) {
   return {names.begin(), names.end()};
 }
 
-fs::path find_data(DataKind kind, const std::string& name_or_path, std::string_view field, const fs::path& base) {
+fs::path find_data(DataKind kind, const std::string& name_or_path, std::string_view field) {
   const std::string where{field};
   std::error_code error;
   if (looks_like_path(name_or_path)) {
-    const fs::path path = fs::path{name_or_path}.is_absolute() ? fs::path{name_or_path} : base / name_or_path;
-    if (!fs::is_regular_file(path, error)) throw InputError({{}, 0, where}, "no file '" + path.string() + "'");
-    return path;
+    if (!fs::is_regular_file(name_or_path, error)) throw InputError({{}, 0, where}, "no file '" + name_or_path + "'");
+    return name_or_path;
   }
   for (const fs::path& folder : data_folders()) {
     const fs::path path = folder / folder_of(kind) / (name_or_path + suffix_of(kind));

@@ -17,9 +17,8 @@ enum class DataKind { kModel, kDevice };
 // Names of all models or devices, sorted.
 [[nodiscard]] std::vector<std::string> data_names(DataKind kind);
 
-// "llama-3.1-8b" is looked up; what holds a '/' or ends in .json, .yaml or .yml is a path, relative to `base`.
+// "llama-3.1-8b" is looked up; what holds a '/' or ends in .json, .yaml or .yml is a path.
 // Throws InputError, at `field` and with a suggestion, for a name that is not known or a path that leads nowhere.
-[[nodiscard]] std::filesystem::path find_data(DataKind kind, const std::string& name_or_path, std::string_view field,
-                                              const std::filesystem::path& base = {});
+[[nodiscard]] std::filesystem::path find_data(DataKind kind, const std::string& name_or_path, std::string_view field);
 
 }  // namespace servecast

@@ -24,12 +24,12 @@ constexpr std::int64_t kMostStepTokens = std::int64_t{1} << 31;
 Dtypes choose_dtypes(const ModelShape& model, const DtypeChoice& choice) {
   Dtypes dtypes = published_dtypes(model);
   if (choice.weights)
-    dtypes.weights = dtypes.experts = parse_dtype(*choice.weights, {{}, 0, "deployment.dtypes.weights"});
+    dtypes.weights = dtypes.experts = parse_dtype(*choice.weights, {{}, 0, "deployment.weight_dtype"});
   if (choice.activations) {
-    dtypes.activations = parse_dtype(*choice.activations, {{}, 0, "deployment.dtypes.activations"});
+    dtypes.activations = parse_dtype(*choice.activations, {{}, 0, "deployment.activation_dtype"});
     dtypes.kv = dtypes.activations;  // as engines do unless told otherwise
   }
-  if (choice.kv) dtypes.kv = parse_dtype(*choice.kv, {{}, 0, "deployment.dtypes.kv"});
+  if (choice.kv) dtypes.kv = parse_dtype(*choice.kv, {{}, 0, "deployment.kv_dtype"});
   return dtypes;
 }
 
@@ -101,9 +101,8 @@ ReplicaConfig configure(const Experiment& experiment, const Deployment& deployme
 
 Deployment plan(const Experiment& experiment) {
   Deployment d;
-  const std::filesystem::path base = experiment.file.parent_path();
-  d.model_file = find_data(DataKind::kModel, experiment.model, "model", base);
-  d.device_file = find_data(DataKind::kDevice, experiment.device, "device", base);
+  d.model_file = find_data(DataKind::kModel, experiment.model, "model");
+  d.device_file = find_data(DataKind::kDevice, experiment.device, "device");
   d.model = load_model(d.model_file.string());
   d.device = load_device(d.device_file.string());
   d.tensor_parallel = experiment.deployment.tensor_parallel;
