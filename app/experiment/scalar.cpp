@@ -60,6 +60,11 @@ Scalar choice(const Key& key, const Node& node, const std::string& path) {
   return {.text = node.text};
 }
 
+// As escapes in quotes can bring them in; a path would end at a zero.
+bool has_control_characters(const std::string& text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+}
+
 }  // namespace
 
 bool is_name(const std::string& text) {
@@ -85,7 +90,7 @@ Scalar parse_scalar(const Key& key, const Node& node, const std::string& path) {
       if (!is_name(node.text)) fail(key, node, path);
       return {.text = node.text};
     default:
-      if (node.text.empty()) fail(key, node, path);
+      if (node.text.empty() || has_control_characters(node.text)) fail(key, node, path);
       return {.text = node.text};
   }
 }

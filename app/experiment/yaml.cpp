@@ -54,9 +54,34 @@ class Converter {
   int nodes_ = 0;
 };
 
+// Whole characters only, none written longer than needed, no surrogates (RFC 3629).
+bool is_utf8(const std::string& text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  for (std::size_t i = 0; i < text.size();) {
+    const unsigned first = byte(i);
+    const std::size_t length = first < 0x80   ? 1
+                               : first < 0xC2 ? 0
+                               : first < 0xE0 ? 2
+                               : first < 0xF0 ? 3
+                               : first < 0xF5 ? 4
+                                              : 0;
+    if (length == 0 || i + length > text.size()) return false;
+    for (std::size_t k = 1; k < length; ++k) {
+      if ((byte(i + k) & 0xC0U) != 0x80U) return false;
+    }
+    const unsigned second = length > 1 ? byte(i + 1) : 0U;
+    const bool too_long = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
+    const bool no_character = (first == 0xED && second >= 0xA0) || (first == 0xF4 && second >= 0x90);
+    if (too_long || no_character) return false;
+    i += length;
+  }
+  return true;
+}
+
 }  // namespace
 
 Node parse_yaml(const std::string& text, const std::string& file, bool with_lines) {
+  if (!is_utf8(text)) throw InputError({file, 0, {}}, "is not UTF-8 text");
   try {
     const std::vector<YAML::Node> documents = YAML::LoadAll(text);
     if (documents.size() > 1) {

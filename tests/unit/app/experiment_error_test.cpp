@@ -37,6 +37,11 @@ TEST_CASE("a file that is no experiment is refused") {
   CHECK(error_of("servecast: 2\nfuture: 1\n") == "exp.yaml:1: servecast: version '2' is not known; expected 1");
   CHECK(error_of("servecast: one\n") == "exp.yaml:1: servecast: version 'one' is not known; expected 1");
   CHECK(error_of(std::string("a\0b", 3)) == "exp.yaml: is not a text file; expected YAML");
+  CHECK(error_of("servecast: 1\nname: \xff\n") == "exp.yaml: is not UTF-8 text");
+  CHECK(error_of("servecast: 1\nname: \xc3") == "exp.yaml: is not UTF-8 text");
+  CHECK(error_of("servecast: 1\nname: \xed\xa0\x80\n") == "exp.yaml: is not UTF-8 text");
+  CHECK(error_of("servecast: 1\nmodel: \"a\\0b\"\n") ==
+        "exp.yaml:2: model: expected a name or a path, found the text 'a?b'");
   CHECK(error_of("--- {}\n--- {}\n") == "exp.yaml: holds 2 YAML documents; expected one");
 }
 
@@ -224,7 +229,7 @@ TEST_CASE("an unknown key is refused wherever it stands") {
 
 TEST_CASE("no damage to a file does more than get it refused") {
   const std::string whole = kBase + "slo: {ttft_s: 0.5}\nsweep:\n  seed: [1, 2]\n  deployment.policy: [orca, static]\n";
-  rc::check([&] {
+  CHECK(rc::check([&] {
     std::string text = whole;
     const int edits = *rc::gen::inRange(1, 6);
     for (int i = 0; i < edits; ++i) {
@@ -235,5 +240,5 @@ TEST_CASE("no damage to a file does more than get it refused") {
       else text.insert(at, 1, c);
     }
     static_cast<void>(error_of(text));  // any other exception fails the property
-  });
+  }));
 }
