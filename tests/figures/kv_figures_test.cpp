@@ -161,8 +161,7 @@ TEST_CASE("S2-11: K and V project with 2 D x D parameters, 2 D x d with one head
   CHECK(keys_and_values(64) == 8 * keys_and_values(8));
 }
 
-TEST_CASE(
-    "S2-12: with 128 heads a latent is 64.0 times smaller than their keys and values, 56.89 with its rotary key") {
+TEST_CASE("S2-12: a latent is 64.0 times smaller than the keys and values of 128 heads, 56.89 with its rotary key") {
   Attention latent = shipped_model("deepseek-v2").attentions[0];
   const double full = real(layer_bytes(heads(128, 128)));
   CHECK(printed(full / real(layer_bytes(latent)), 2) == "56.89");
