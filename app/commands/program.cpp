@@ -15,7 +15,7 @@ int fail(std::ostream& err, const std::string& message, int code) {
   return code;
 }
 
-// Help and version are errors to CLI11, and successes to everybody else.
+// Help is an error to CLI11, and a success to everybody else.
 int parse_failure(CLI::App& program, const CLI::ParseError& error, std::ostream& out, std::ostream& err) {
   if (error.get_exit_code() == 0) return program.exit(error, out, err) == 0 ? kDone : kBadInput;
   return fail(err, std::string(error.what()) + "; see servecast --help", kBadInput);
@@ -35,6 +35,9 @@ int parse_and_act(const std::vector<std::string>& arguments, std::ostream& out, 
   add_schema_command(program, console, chosen);
   try {
     program.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForVersion& version) {
+    out << version.what() << "\n";
+    return kDone;
   } catch (const CLI::ParseError& error) {
     return parse_failure(program, error, out, err);
   }

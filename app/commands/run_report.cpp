@@ -120,12 +120,13 @@ std::string result_table(const Study& study, const std::vector<PreparedPoint>& p
 
 std::string result_notes(const std::vector<PreparedPoint>& points, const std::vector<PointResult>& results) {
   GroupedLines lines;
+  for (std::size_t i = 0; i < results.size(); ++i) lines.add(load_line(points[i], results[i]), i);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    lines.add(load_line(points[i], results[i]), i);
     for (const std::string& note : results[i].notes) lines.add(note, i);
-    if (!thin_percentiles(results[i].summary).empty()) {
-      lines.add("~ marks a percentile beyond which fewer than ten samples lie", i);
-    }
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (thin_percentiles(results[i].summary).empty()) continue;
+    lines.add("~ marks a percentile beyond which fewer than ten samples lie", i);
   }
   return lines.text(points, "- ");
 }

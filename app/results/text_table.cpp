@@ -72,6 +72,7 @@ std::string human_seconds(double value) {
   if (size < 0.9995e-3) return three_digits(value * 1e6) + " us";
   if (size < 0.9995) return three_digits(value * 1e3) + " ms";
   if (size < 1000) return three_digits(value) + " s";
+  if (size < 7170) return three_digits(value / 60) + " min";
   const auto minutes = static_cast<std::int64_t>(std::llround(value / 60));
   return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
 }

@@ -22,7 +22,7 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Seconds as people read them: "812 us", "43.1 ms", "1.24 s", "2 h 05 min"; three digits.
+// Seconds as people read them: "812 us", "43.1 ms", "1.24 s", "30.2 min", "2 h 05 min"; three digits.
 [[nodiscard]] std::string human_seconds(double value);
 // "16.06 GB (14.96 GiB)"
 [[nodiscard]] std::string human_bytes(double bytes);

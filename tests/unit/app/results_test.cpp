@@ -207,6 +207,7 @@ TEST_CASE("numbers are printed for people") {
   CHECK(human_seconds(0.9994) == "999 ms");
   CHECK(human_seconds(0.9996) == "1.00 s");
   CHECK(human_seconds(1.236) == "1.24 s");
+  CHECK(human_seconds(1812) == "30.2 min");
   CHECK(human_seconds(7500) == "2 h 05 min");
   CHECK(human_seconds(0) == "0 s");
   CHECK(human_count(0) == "0");
