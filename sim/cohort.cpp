@@ -67,7 +67,7 @@ void Cohort::remove_aggregates(const Sequence& member) {
   }
 }
 
-void Cohort::advance(Sequences& all, std::vector<SeqId>& finishers) {
+void Cohort::end_those_due(Sequences& all, std::vector<SeqId>& finishers) {
   SeqId id = wheel_[static_cast<std::size_t>(step_ & (kWheel - 1))];
   while (id != kNoSeq) {
     const SeqId next = all[id].bucket_next;
@@ -77,10 +77,9 @@ void Cohort::advance(Sequences& all, std::vector<SeqId>& finishers) {
     }
     id = next;
   }
-  ++step_;
-  if (++phase_ == need_.size()) phase_ = 0;
-  stored_ += count_;
-  if (window_ == 0) return;
+}
+
+void Cohort::advance_window() {
   windowed_ += unclipped_;
   std::int64_t& crossed = crossers_[static_cast<std::size_t>(step_) & (crossers_.size() - 1)];
   unclipped_ -= crossed;

@@ -35,7 +35,13 @@ class Cohort {
   // The member sits the coming step out: everything of its own moves one step later.
   void sit_out(Sequences& all, SeqId id);
   // Plans the coming step for all members. Those whose last token it is leave and are appended to `finishers`.
-  void advance(Sequences& all, std::vector<SeqId>& finishers);
+  void advance(Sequences& all, std::vector<SeqId>& finishers) {
+    if (wheel_[static_cast<std::size_t>(step_ & (kWheel - 1))] != kNoSeq) end_those_due(all, finishers);
+    ++step_;
+    if (++phase_ == need_.size()) phase_ = 0;
+    stored_ += count_;
+    if (window_ != 0) advance_window();
+  }
 
   // KV tokens of a member before the coming step.
   [[nodiscard]] std::int64_t context(const Sequence& member) const {
@@ -56,6 +62,8 @@ class Cohort {
   [[nodiscard]] std::int64_t crossing(const Sequence& member) const {
     return member.joined_at + window_ - 1 - member.computed;
   }
+  void end_those_due(Sequences& all, std::vector<SeqId>& finishers);
+  void advance_window();
   void add_aggregates(const Sequence& member);
   void remove_aggregates(const Sequence& member);
   void link(Sequences& all, SeqId id);

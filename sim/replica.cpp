@@ -98,12 +98,14 @@ bool Replica::start_next(SimTime now) {
 }
 
 void Replica::start(SimTime now) {
+  const PlannedStep& plan = slots_[current_].plan;
+  started(now, executor_.start(StepId{static_cast<std::uint64_t>(plan.number)}, plan.shape));
+}
+
+void Replica::started(SimTime now, const std::optional<StepCost>& cost) {
   Running& running = slots_[current_];
   running_step_ = true;
-  running.started_at = now;
-  interval_from_ = now;
-  const std::optional<StepCost> cost =
-      executor_.start(StepId{static_cast<std::uint64_t>(running.plan.number)}, running.plan.shape);
+  running.started_at = interval_from_ = now;
   running.cost = cost.value_or(StepCost{Duration{-1}, Duration{0}});
   if (config_.async_scheduling && cost) {  // the host worked while the step before ran
     running.cost.host = std::max(Duration{0}, cost->host - cost->device);
@@ -140,13 +142,9 @@ void Replica::count_step(const PlannedStep& step, Duration length, Duration host
   look_in(now);
 }
 
-// Now and then: a sample of the timeline, a check that nothing is lost.
-void Replica::look_in(SimTime now) {
-  if (timeline_.due(now)) sample(now);
-  if (--steps_to_check_ == 0) {
-    steps_to_check_ = config_.check_every;
-    check_conservation();
-  }
+void Replica::check_now() {
+  steps_to_check_ = config_.check_every;
+  check_conservation();
 }
 
 void Replica::account(const PlannedStep& step, const Interval& interval) {
@@ -243,13 +241,6 @@ void Replica::close_request(std::uint32_t index, SimTime now) {
     }
   }
   ends_.ended(RequestId{index}, now);
-}
-
-void Replica::integrate_usage(Duration span) {
-  const Wide length = span.count();
-  counters_.kv_block_ns += length * state_.kv.used().count();
-  counters_.kv_token_ns += length * state_.kv_tokens;
-  counters_.running_ns += length * state_.running.size();
 }
 
 void Replica::integrate(SimTime now) {

@@ -108,6 +108,7 @@ class Replica {
   // Running (replica.cpp).
   bool start_next(SimTime now);
   void start(SimTime now);
+  void started(SimTime now, const std::optional<StepCost>& cost);
   void complete(SimTime now);
   void take_incoming(SimTime now);
   void count_step(const PlannedStep& step, Duration length, Duration host, SimTime now);
@@ -118,9 +119,19 @@ class Replica {
   void close_request(std::uint32_t index, SimTime now);
   void release_held(SimTime now);
   void integrate(SimTime now);
-  void integrate_usage(Duration span);
+  void integrate_usage(Duration span) {
+    const Wide length = span.count();
+    counters_.kv_block_ns += length * state_.kv.used().count();
+    counters_.kv_token_ns += length * state_.kv_tokens;
+    counters_.running_ns += length * state_.running.size();
+  }
   void sample(SimTime now);
-  void look_in(SimTime now);
+  // Now and then: a sample of the timeline, a check that nothing is lost.
+  void look_in(SimTime now) {
+    if (timeline_.due(now)) sample(now);
+    if (--steps_to_check_ == 0) check_now();
+  }
+  void check_now();
   void digest(SimTime end, std::int64_t decodes, std::size_t chunks) {
     const auto mix = [this](std::uint64_t value) { counters_.digest = (counters_.digest ^ value) * 0x100000001b3ULL; };
     mix(static_cast<std::uint64_t>(end.time_since_epoch().count()));

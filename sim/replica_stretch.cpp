@@ -43,15 +43,14 @@ bool Replica::stretch(SimTime& now, SimTime until) {
   Tally tally;
   while (state_.kv.free() - state_.cohort.growth() >= floor) {
     plan_stretch_step(step);
-    start(now);
-    const StepCost cost = slots_[current_].cost;
-    const Duration length = cost.device + cost.host;
+    const std::optional<StepCost> cost = executor_.start(StepId{static_cast<std::uint64_t>(step.number)}, step.shape);
+    const Duration length = cost ? cost->device + cost->host : Duration{0};
     const SimTime end = now + length;
-    const bool told_later = cost.device < Duration{0};
-    if (told_later || end >= first_other || !step.finishers.empty()) {
+    if (!cost || end >= first_other || !step.finishers.empty()) {
       settle(tally);
       drain(step);
-      if (told_later) return false;
+      started(now, cost);
+      if (!cost) return false;
       if (end >= first_other) {
         queue_.post(end, EventKind::kStepEnded);
         return false;
@@ -67,12 +66,11 @@ bool Replica::stretch(SimTime& now, SimTime until) {
     ++tally.steps;
     tally.tokens += step.decode_count;
     tally.length += length;
-    tally.host += std::min(cost.host, length);
+    tally.host += cost->host;
     now = end;
     look_in(now);
   }
   settle(tally);
-  running_step_ = false;
   state_.now = interval_from_ = now;
   return true;
 }
