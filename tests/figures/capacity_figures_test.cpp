@@ -31,6 +31,8 @@ TEST_CASE("S0-11: 256 x 1024 tokens of Qwen2.5-1.5B take 7.516 GB = 7.00 GiB and
 TEST_CASE("S0-22: Llama-3.1-8B takes 16.0605 GB, leaves 55.9395 GB of 72, and multiplies 6.97959 B parameters") {
   const ModelShape model = shipped_model("llama-3.1-8b");
   const MemoryPlan plan = plan_of(model, k80Gb);
+  CHECK(plan.weights == Bytes{16'060'522'496});
+  CHECK(plan.kv == Bytes{55'939'477'504});
   CHECK(printed(gb(plan.weights), 4) == "16.0605");
   CHECK(printed(gb(plan.kv), 4) == "55.9395");
   CHECK(printed(real(count_parameters(model).non_embedding) / 1e9, 5) == "6.97959");
