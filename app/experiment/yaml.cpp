@@ -1,4 +1,6 @@
 #include <fstream>
+#include <sstream>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include "app/experiment/node.hpp"
@@ -54,6 +56,27 @@ class Converter {
   int nodes_ = 0;
 };
 
+class Ignore final : public YAML::EventHandler {
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+// Whether more follows the first document, which YAML::Load would drop without a word. (YAML::LoadAll does not
+// end on some input that begins with a stray ',': it reads empty documents for ever.)
+bool has_more_documents(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  Ignore ignore;
+  return parser.HandleNextDocument(ignore) && parser.HandleNextDocument(ignore);
+}
+
 // Whole characters only, none written longer than needed, no surrogates (RFC 3629).
 bool is_utf8(const std::string& text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -83,12 +106,9 @@ bool is_utf8(const std::string& text) {
 Node parse_yaml(const std::string& text, const std::string& file, bool with_lines) {
   if (!is_utf8(text)) throw InputError({file, 0, {}}, "is not UTF-8 text");
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1) {
-      throw InputError({file, 0, {}}, "holds " + std::to_string(documents.size()) + " YAML documents", "expected one");
-    }
+    if (has_more_documents(text)) throw InputError({file, 0, {}}, "is not one YAML document");
     Converter converter(std::make_shared<const std::string>(file), with_lines);
-    return converter.convert(documents.empty() ? YAML::Node() : documents.front(), 0, with_lines ? 1 : 0);
+    return converter.convert(YAML::Load(text), 0, with_lines ? 1 : 0);
   } catch (const YAML::Exception& error) {
     const long line = with_lines && error.mark.line >= 0 ? error.mark.line + 1 : 0;
     throw InputError({file, line, {}}, "is not YAML: " + error.msg);

@@ -42,7 +42,9 @@ TEST_CASE("a file that is no experiment is refused") {
   CHECK(error_of("servecast: 1\nname: \xed\xa0\x80\n") == "exp.yaml: is not UTF-8 text");
   CHECK(error_of("servecast: 1\nmodel: \"a\\0b\"\n") ==
         "exp.yaml:2: model: expected a name or a path, found the text 'a?b'");
-  CHECK(error_of("--- {}\n--- {}\n") == "exp.yaml: holds 2 YAML documents; expected one");
+  CHECK(error_of("--- {}\n--- {}\n") == "exp.yaml: is not one YAML document");
+  CHECK(error_of(",servecast: 1\n") == "exp.yaml: is not one YAML document");
+  CHECK(error_of("]\n") == "exp.yaml:1: is not YAML: illegal flow end");
 }
 
 TEST_CASE("a file that cannot be read is refused by name") {
