@@ -24,12 +24,13 @@ void append_line(std::string& out, std::string line) {
   out += line + "\n";
 }
 
-// Three significant digits.
-std::string three_digits(double value) {
-  const double size = std::abs(value);
-  const int decimals = size >= 100 || size == 0 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
-  return fmt::format("{:.{}f}", value, decimals);
+// Decimals that leave three significant digits, counted after rounding: 0.9996 is 1.00, not 1.000.
+int decimals_of(double size) {
+  constexpr double kRoundsUp = 1.00050001;
+  return std::max(0, 2 - static_cast<int>(std::floor(std::log10(size * kRoundsUp))));
 }
+
+std::string three_digits(double value) { return fmt::format("{:.{}f}", value, decimals_of(std::abs(value))); }
 
 }  // namespace
 
@@ -90,8 +91,7 @@ std::string human_number(double value) {
   if (value == 0) return "0";
   const double size = std::abs(value);
   if (size >= 99.95) return human_count(static_cast<std::int64_t>(std::llround(value)));
-  const int decimals = 2 - static_cast<int>(std::floor(std::log10(size)));
-  return fmt::format("{:.{}f}", value, std::min(decimals, 9));
+  return fmt::format("{:.{}f}", value, std::min(decimals_of(size), 9));
 }
 
 }  // namespace servecast

@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <string>
 #include <variant>
 
@@ -64,14 +63,17 @@ std::map<std::string, double> example_metrics() {
   return values;
 }
 
-// The rows "| `key` | value | ..." of the page.
+// The rows "| `key` | value | ..." of the page whose value is a number.
 std::map<std::string, double> documented_values() {
   std::ifstream page(SERVECAST_SOURCE_DIR "/docs/metrics.md");
-  const std::regex row(R"(^\| `([a-z0-9_]+)` \| ([0-9.]+) \|.*)");
   std::map<std::string, double> values;
   for (std::string line; std::getline(page, line);) {
-    std::smatch match;
-    if (std::regex_match(line, match, row)) values[match[1]] = std::stod(match[2]);
+    const std::size_t key_end = line.find("` | ");
+    if (!line.starts_with("| `") || key_end == std::string::npos) continue;
+    const char* from = line.c_str() + key_end + 4;
+    char* to = nullptr;
+    const double value = std::strtod(from, &to);
+    if (to != from) values[line.substr(3, key_end - 3)] = value;
   }
   return values;
 }

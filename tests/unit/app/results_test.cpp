@@ -2,10 +2,10 @@
 #include <doctest/doctest.h>
 #include <filesystem>
 #include <fstream>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "app/results/file_writer.hpp"
 #include "app/results/metrics.hpp"
@@ -49,40 +49,49 @@ std::string message_of(const fs::path& name) {
   return {};
 }
 
-// The keys in the first cells of the tables of docs/results.md between "## summary.json" and "## requests.csv",
-// with `*` written out.
+// What stands between backticks in `cell`.
+std::vector<std::string> quoted_words(const std::string& cell) {
+  std::vector<std::string> words;
+  std::size_t from = cell.find('`');
+  while (from != std::string::npos) {
+    const std::size_t to = cell.find('`', from + 1);
+    words.push_back(cell.substr(from + 1, to - from - 1));
+    from = cell.find('`', to + 1);
+  }
+  return words;
+}
+
+// A key with `*` written out.
+void add_expanded(const std::string& key, std::set<std::string>& keys) {
+  const std::size_t star = key.find('*');
+  if (star == std::string::npos) {
+    keys.insert(key);
+    return;
+  }
+  for (const char* statistic : {"mean", "p50", "p90", "p95", "p99", "max"}) {
+    keys.insert(std::string(key).replace(star, 1, statistic));
+  }
+}
+
+// The keys in the first cells of the tables of docs/results.md below "## summary.json".
 std::set<std::string> documented_keys() {
   std::ifstream page(SERVECAST_SOURCE_DIR "/docs/results.md");
-  const std::regex key("`([a-z0-9_*]+)`");
   std::set<std::string> keys;
   bool within = false;
   for (std::string line; std::getline(page, line);) {
     if (line.starts_with("## ")) within = line == "## summary.json";
     if (!within || !line.starts_with("| `")) continue;
-    const std::string cell = line.substr(0, line.find('|', 1));
-    for (std::sregex_iterator at(cell.begin(), cell.end(), key), end; at != end; ++at) {
-      const std::string name = (*at)[1];
-      const std::size_t star = name.find('*');
-      if (star == std::string::npos) {
-        keys.insert(name);
-        continue;
-      }
-      for (const char* statistic : {"mean", "p50", "p90", "p95", "p99", "max"}) {
-        keys.insert(std::string(name).replace(star, 1, statistic));
-      }
-    }
+    for (const std::string& key : quoted_words(line.substr(0, line.find('|', 1)))) add_expanded(key, keys);
   }
   return keys;
 }
 
-// The keys at the first level of pretty-printed JSON.
+// The keys at the first level of JSON that is indented by two.
 std::set<std::string> top_level_keys(const std::string& json) {
   std::istringstream lines(json);
-  const std::regex key(R"re(^  "([^"]+)":.*)re");
   std::set<std::string> keys;
   for (std::string line; std::getline(lines, line);) {
-    std::smatch match;
-    if (std::regex_match(line, match, key)) keys.insert(match[1]);
+    if (line.starts_with("  \"")) keys.insert(line.substr(3, line.find('"', 3) - 3));
   }
   return keys;
 }
@@ -215,7 +224,9 @@ TEST_CASE("numbers are printed for people") {
   CHECK(human_count(-1234567) == "-1,234,567");
   CHECK(human_number(0.01234) == "0.0123");
   CHECK(human_number(4.5) == "4.50");
-  CHECK(human_number(1234.5) == "1,234");
+  CHECK(human_number(1234.4) == "1,234");
+  CHECK(human_number(9.999) == "10.0");
+  CHECK(human_number(0.09996) == "0.100");
   CHECK(human_bytes(16e9) == "16.00 GB (14.90 GiB)");
 }
 
