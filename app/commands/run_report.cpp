@@ -1,7 +1,9 @@
 #include "app/commands/run_report.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
+#include <set>
 #include <utility>
 
 #include "app/results/metrics.hpp"
@@ -77,6 +79,18 @@ std::vector<std::string> cells_of(const PointResult& result, bool slo) {
   return cells;
 }
 
+// The values of one axis, point by point; paths by their files' names where those still tell them apart.
+std::vector<std::string> axis_values(const std::vector<PointResult>& results, std::size_t axis) {
+  std::vector<std::string> whole, names;
+  for (const PointResult& result : results) {
+    whole.push_back(result.axes[axis].second);
+    const bool map = whole.back().starts_with('{');
+    names.push_back(map ? whole.back() : std::filesystem::path(whole.back()).filename().string());
+  }
+  const std::size_t distinct = std::set<std::string>(whole.begin(), whole.end()).size();
+  return std::set<std::string>(names.begin(), names.end()).size() == distinct ? names : whole;
+}
+
 std::string load_line(const PreparedPoint& point, const PointResult& result) {
   const Realised& r = result.realised;
   const double requests = std::max(1.0, static_cast<double>(r.requests));
@@ -109,10 +123,12 @@ std::string result_table(const Study& study, const std::vector<PreparedPoint>& p
     table.column("goodput");
   }
   for (const char* title : {"KV peak", "preempt.", "out tok/s"}) table.column(title);
-  for (const PointResult& result : results) {
+  std::vector<std::vector<std::string>> axes;
+  for (std::size_t axis = 0; axis < study.axes.size(); ++axis) axes.push_back(axis_values(results, axis));
+  for (std::size_t i = 0; i < results.size(); ++i) {
     std::vector<std::string> row;
-    for (const auto& [path, value] : result.axes) row.push_back(value);
-    for (std::string& cell : cells_of(result, slo)) row.push_back(std::move(cell));
+    for (const std::vector<std::string>& values : axes) row.push_back(values[i]);
+    for (std::string& cell : cells_of(results[i], slo)) row.push_back(std::move(cell));
     table.row(std::move(row));
   }
   return table.text();

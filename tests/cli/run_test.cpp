@@ -69,6 +69,25 @@ TEST_CASE("a sweep gives the same bytes on one thread and on two, point by point
   CHECK(results_line(one.out) == results_line(two.out));
 }
 
+TEST_CASE("a table names the files of an axis without their folders, unless two have one name") {
+  const Folder folder;
+  fs::create_directories(folder.path() / "data/more");
+  for (const char* name : {"data/a.csv", "data/b.csv", "data/more/a.csv"}) {
+    folder.write(name, "prompt_tokens,output_tokens\n10,2\n");
+  }
+  folder.write("grid.yaml", experiment("  trace: data/a.csv\n  arrivals: all-at-once\n"));
+  const auto table = [&](const char* paths) {
+    const Ran ran =
+        folder.run(std::string("run grid.yaml --no-files --quiet --set 'sweep={workload.trace: ") + paths + "}'");
+    REQUIRE_MESSAGE(ran.code == 0, ran.err);
+    return ran.out.substr(ran.out.find("\ntrace "));
+  };
+  const std::string distinct = table("[data/a.csv, data/b.csv]");
+  CHECK_MESSAGE(distinct.find("\nb.csv ") != std::string::npos, distinct);
+  const std::string same = table("[data/a.csv, data/more/a.csv]");
+  CHECK_MESSAGE(same.find("\ndata/more/a.csv ") != std::string::npos, same);
+}
+
 TEST_CASE("the manifest says how to make the results again") {
   const Folder folder;
   folder.write("one.yaml", experiment());
