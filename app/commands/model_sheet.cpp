@@ -94,22 +94,22 @@ void add_fits(const SheetChoice& choice, ModelSheet& sheet) {
 
 }  // namespace
 
-ModelSheet make_sheet(const ModelShape& model, const std::optional<DeviceSheet>& device, const SheetChoice& asked) {
+ModelSheet make_sheet(const ModelShape& model, const std::optional<DeviceSheet>& device, const SheetChoice& choice) {
   ModelSheet sheet;
   sheet.model = model;
   sheet.parameters = count_parameters(model);
   sheet.multiplied = multiplied_parameters(model);
-  sheet.dtypes = asked.dtypes;
-  sheet.ranks = asked.ranks;
-  const ModelShape part = shard(model, asked.ranks);
+  sheet.dtypes = choice.dtypes;
+  sheet.ranks = choice.ranks;
+  const ModelShape part = shard(model, choice.ranks);
   sheet.kv_bytes_per_token =
-      static_cast<double>(kv_bits_per_token(part, asked.dtypes.kv)) / 8 * static_cast<double>(asked.ranks);
+      static_cast<double>(kv_bits_per_token(part, choice.dtypes.kv)) / 8 * static_cast<double>(choice.ranks);
   if (!device) return sheet;
-  SheetChoice choice = asked;
-  choice.budget.capacity = device->memory_reported.value_or(device->memory);
+  SheetChoice on_device = choice;
+  on_device.budget.capacity = device->memory_reported.value_or(device->memory);
   sheet.device = device;
   RooflineModel roofline(model, *device, choice.dtypes, choice.ranks);
-  sheet.memory = plan_or_explain(model, *device, choice);
+  sheet.memory = plan_or_explain(model, *device, on_device);
   add_fits(choice, sheet);
   for (const std::int64_t batch : choice.batches) {
     sheet.decodes.push_back(decode_row(roofline, sheet, batch, choice.contexts.front()));

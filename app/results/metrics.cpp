@@ -115,7 +115,7 @@ void add_work(const PointResult& result, Keys& keys) {
 }  // namespace
 
 const std::array<NamedDistribution, 7>& distributions() {
-  static const std::array<NamedDistribution, 7> list{{
+  static const std::array<NamedDistribution, 7> kList{{
       {"ttft", "s", "completed requests of the window", &Summary::ttft},
       {"tpot", "s", "completed requests of the window that streamed more than one token", &Summary::tpot},
       {"itl", "s", "every gap between two tokens of one request, over the whole run", &Summary::itl},
@@ -124,7 +124,7 @@ const std::array<NamedDistribution, 7>& distributions() {
       {"max_itl", "s", "completed requests of the window that streamed more than one token", &Summary::max_itl},
       {"queueing", "s", "completed requests of the window", &Summary::queueing},
   }};
-  return list;
+  return kList;
 }
 
 std::vector<Metric> metrics_of(const PreparedPoint& point, const PointResult& result) {

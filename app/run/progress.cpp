@@ -50,7 +50,7 @@ void ProgressBoard::show(bool now) {
   std::string text =
       fmt::format("{:3.0f} %  point {} of {}, {} requests", share * 100, std::min(points_, points_done_ + 1), points_,
                   human_count(static_cast<std::int64_t>(done)));
-  if (share > 0.01) text += ", " + human_seconds(elapsed / share - elapsed) + " left";
+  if (share > 0.01 && share < 1) text += ", " + human_seconds(elapsed / share - elapsed) + " left";
   if (style_ == Style::kLines) {
     out_ << "servecast: " << text << std::endl;
     return;
