@@ -41,6 +41,13 @@ ReplicaNeeds replica_needs(const SchedulerOptions& options) {
                     options);
 }
 
+SchedulerOptions for_model_length(SchedulerOptions options, Tokens max_model_len) {
+  if (auto* v0 = std::get_if<VllmV0Options>(&options); v0 != nullptr && !v0->max_num_batched_tokens) {
+    v0->max_num_batched_tokens = std::max(VllmV0Scheduler::kLeastBudget, max_model_len);
+  }
+  return options;
+}
+
 std::int64_t max_running(const SchedulerOptions& options) {
   return std::visit(
       Overloaded{[](const StaticOptions& o) { return o.batch_size; }, [](const OrcaOptions& o) { return o.max_batch; },

@@ -35,6 +35,9 @@ struct ReplicaNeeds {
 };
 [[nodiscard]] ReplicaNeeds replica_needs(const SchedulerOptions& options);
 
+// Options that depend on the model's length and were left open, filled in.
+[[nodiscard]] SchedulerOptions for_model_length(SchedulerOptions options, Tokens max_model_len);
+
 // The most requests that it runs at once.
 [[nodiscard]] std::int64_t max_running(const SchedulerOptions& options);
 

@@ -40,6 +40,8 @@ const char* name(Refusal refusal) {
       return "model_length";
     case Refusal::kCache:
       return "cache";
+    case Refusal::kReservation:
+      return "reservation";
     case Refusal::kTokenBudget:
       return "token_budget";
   }

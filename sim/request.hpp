@@ -36,8 +36,10 @@ enum class Refusal : std::uint8_t {
   kNone,
   kModelLength,  // prompt >= max_model_len
   kCache,        // larger than the whole KV cache
+  kReservation,  // longer than what the policy reserves for a request
   kTokenBudget,  // the prompt does not fit one step and the policy does not chunk
 };
+inline constexpr std::size_t kRefusals = 5;
 [[nodiscard]] const char* name(Refusal refusal);
 
 // One record per request, kept to the end of the run. Lengths fit 31 bits: readers refuse longer ones.

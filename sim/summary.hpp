@@ -2,7 +2,7 @@
 //
 //   TTFT  first token − arrival                        completed requests of the window
 //   TPOT  (last − first token) / (tokens − 1)          those of them that streamed more than one token
-//   ITL   every single gap between two tokens          all tokens stamped from the window's start on
+//   ITL   every single gap between two tokens          all gaps that end after the warm-up
 //   E2E   last token − arrival                         completed requests of the window
 //   attainment  share of the requests *offered* in the window that met every stated SLO: those turned away,
 //               aborted or still open did not; a request of one token meets any TPOT
@@ -44,7 +44,7 @@ struct Summary {
   SimTime from = kStart, to = kStart;
   std::int64_t outside = 0;  // requests that the window leaves out
   std::int64_t offered = 0, completed = 0, rejected = 0, aborted = 0, open = 0, truncated = 0;
-  std::array<std::int64_t, 4> refused{};  // by Refusal
+  std::array<std::int64_t, kRefusals> refused{};  // by Refusal
 
   Distribution ttft, tpot, itl, e2e;
   Distribution normalised;  // E2E / output tokens (vLLM's paper takes its mean, Orca's its median)

@@ -99,10 +99,13 @@ Key orca_key() {
 
 Key vllm_v0_key() {
   using O = VllmV0Options;
-  return block<O>("vLLM's first engine: prefills first, in steps of their own.",
-                  {count("max_num_seqs", &O::max_num_seqs, "Most sequences that run at once."),
-                   tokens("max_num_batched_tokens", &O::max_num_batched_tokens, "Most prompt tokens in a step."),
-                   share("watermark", &O::watermark, "Share of the KV blocks that admission leaves free.")});
+  return block<O>(
+      "vLLM's first engine: prefills first, in steps of their own.",
+      {count("max_num_seqs", &O::max_num_seqs, "Most sequences that run at once."),
+       integer_key("max_num_batched_tokens", "tokens", kTokens,
+                   "Most prompt tokens in a step; absent: the larger of 2048 and the model's length.",
+                   [](Experiment& e, const Scalar& v) { of<O>(e).max_num_batched_tokens = Tokens{v.integer}; }),
+       share("watermark", &O::watermark, "Share of the KV blocks that admission leaves free.")});
 }
 
 Key vllm_v1_key() {

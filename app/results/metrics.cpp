@@ -38,7 +38,7 @@ void add_counts(const Summary& s, Keys& keys) {
   keys.count("open_requests", s.open);
   keys.count("truncated_requests", s.truncated);
   keys.count("outside_window_requests", s.outside);
-  for (const Refusal why : {Refusal::kModelLength, Refusal::kCache, Refusal::kTokenBudget}) {
+  for (const Refusal why : {Refusal::kModelLength, Refusal::kCache, Refusal::kReservation, Refusal::kTokenBudget}) {
     keys.count(std::string("refused_") + name(why) + "_requests", s.refused[static_cast<std::size_t>(why)]);
   }
 }
@@ -118,7 +118,7 @@ const std::array<NamedDistribution, 7>& distributions() {
   static const std::array<NamedDistribution, 7> kList{{
       {"ttft", "s", "completed requests of the window", &Summary::ttft},
       {"tpot", "s", "completed requests of the window that streamed more than one token", &Summary::tpot},
-      {"itl", "s", "every gap between two tokens of one request, over the whole run", &Summary::itl},
+      {"itl", "s", "every gap between two tokens of one request that ends after the warm-up", &Summary::itl},
       {"e2e", "s", "completed requests of the window", &Summary::e2e},
       {"normalised", "s_per_token", "completed requests of the window", &Summary::normalised},
       {"max_itl", "s", "completed requests of the window that streamed more than one token", &Summary::max_itl},

@@ -52,7 +52,7 @@ void cut_reservation(Tokens& max_len, Tokens model_len, std::string_view policy,
 SchedulerOptions fit_policy(SchedulerOptions policy, Tokens model_len, std::vector<std::string>& notes) {
   if (auto* fixed = std::get_if<StaticOptions>(&policy)) cut_reservation(fixed->max_len, model_len, "static", notes);
   if (auto* orca = std::get_if<OrcaOptions>(&policy)) cut_reservation(orca->max_len, model_len, "orca", notes);
-  return policy;
+  return for_model_length(policy, model_len);
 }
 
 MemoryPlan plan_for(const Experiment& experiment, const Deployment& deployment, Tokens model_len) {
@@ -73,13 +73,29 @@ MemoryPlan plan_for(const Experiment& experiment, const Deployment& deployment, 
   return plan_memory(deployment.part, deployment.dtypes, budget);
 }
 
-void set_cache(const Experiment& experiment, const MemoryPlan& plan, const ReplicaNeeds& needs, ReplicaConfig& config) {
+// What every request takes at least, whatever its length; 0 for policies that look at the request.
+Tokens reserved_by_all(const SchedulerOptions& policy) {
+  if (const auto* fixed = std::get_if<StaticOptions>(&policy)) return fixed->max_len;
+  const auto* orca = std::get_if<OrcaOptions>(&policy);
+  return orca != nullptr && orca->reserve == Reservation::kMax ? orca->max_len : Tokens{0};
+}
+
+void set_cache(const Experiment& experiment, const MemoryPlan& plan, const SchedulerOptions& policy,
+               ReplicaConfig& config) {
+  const ReplicaNeeds needs = replica_needs(policy);
   config.block_size = needs.slots ? Tokens{1} : plan.block_size;
   if (needs.slots) {
     const bool pinned = experiment.deployment.kv_blocks.has_value();
     config.usable_blocks = Blocks{pinned ? plan.blocks.count() * plan.block_size.count() : plan.slots().count()};
   } else {
     config.usable_blocks = plan.blocks - Blocks{needs.null_block ? 1 : 0};
+  }
+  if (const Tokens reserved = reserved_by_all(policy); blocks_for(reserved, config.block_size) > config.usable_blocks) {
+    throw InputError(
+        {{}, 0, "deployment.options"},
+        fmt::format("{} reserves {} tokens for each request (max_len), but the KV cache holds {}",
+                    scheduler_name(policy), reserved.count(), config.usable_blocks.count() * config.block_size.count()),
+        "set a smaller max_len, or a smaller batch_size: static plans activations for both together");
   }
   if (config.usable_blocks < Blocks{1}) {
     throw InputError({{}, 0, "model"}, "leaves one KV block, which the policy keeps for itself");
@@ -89,7 +105,7 @@ void set_cache(const Experiment& experiment, const MemoryPlan& plan, const Repli
 ReplicaConfig configure(const Experiment& experiment, const Deployment& deployment, Tokens model_len) {
   const ReplicaNeeds needs = replica_needs(deployment.policy);
   ReplicaConfig config;
-  set_cache(experiment, deployment.memory, needs, config);
+  set_cache(experiment, deployment.memory, deployment.policy, config);
   config.max_model_len = model_len;
   config.grows = needs.grows;
   config.hold_until_batch_end = needs.hold_until_batch_end;
@@ -124,11 +140,13 @@ Deployment plan(const Experiment& experiment) {
 LargestStep largest_step(const SchedulerOptions& policy, Tokens max_model_len) {
   const std::int64_t rows = max_running(policy);
   const Tokens tokens = std::visit(
-      Overloaded{[](const StaticOptions& o) { return o.max_len * o.batch_size; },
-                 [&](const OrcaOptions& o) { return std::min(o.max_len, max_model_len); },
-                 [](const SarathiOptions& o) { return o.token_budget; },
-                 [](const SglangOptions& o) { return std::min(o.chunked_prefill_size, o.max_prefill_tokens); },
-                 [](const auto& o) { return o.max_num_batched_tokens; }},
+      Overloaded{
+          [](const StaticOptions& o) { return o.max_len * o.batch_size; },
+          [&](const OrcaOptions& o) { return std::min(o.max_len, max_model_len); },
+          [](const SarathiOptions& o) { return o.token_budget; },
+          [](const SglangOptions& o) { return std::min(o.chunked_prefill_size, o.max_prefill_tokens); },
+          [](const VllmV0Options& o) { return o.max_num_batched_tokens.value_or(VllmV0Scheduler::kLeastBudget); },
+          [](const VllmV1Options& o) { return o.max_num_batched_tokens; }},
       policy);
   return {std::max(tokens, Tokens{rows}), rows};
 }

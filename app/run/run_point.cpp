@@ -42,15 +42,19 @@ void note_workload(const Experiment& experiment, std::vector<std::string>& notes
 void note_outcome(const PointResult& result, std::vector<std::string>& notes) {
   const Summary& s = result.summary;
   const auto count = [&](std::int64_t number, const char* what) {
-    if (number > 0) notes.push_back(fmt::format("{} requests {}", number, what));
+    if (number > 0) notes.push_back(fmt::format("{} request{} {}", number, number == 1 ? "" : "s", what));
   };
   const auto refused = [&](Refusal reason) { return s.refused[static_cast<std::size_t>(reason)]; };
   count(refused(Refusal::kModelLength), "turned away: the prompt fills the model's length");
-  count(refused(Refusal::kCache), "turned away: larger than the KV cache, or than the policy's reservation");
+  count(refused(Refusal::kCache), "turned away: larger than the KV cache");
+  count(refused(Refusal::kReservation), "turned away: longer than what the policy reserves for each (its max_len)");
   count(refused(Refusal::kTokenBudget), "turned away: the prompt exceeds the step's token budget and is not chunked");
   count(s.truncated, "truncated: their answer was cut at max_model_len");
   count(s.open, "still open when the run stopped");
   count(s.outside, "outside the window");
+  if (result.run.counters.host == Duration{0}) {
+    notes.emplace_back("host time: none is modelled (deployment.host); real engines add 0.5 ms a step and more");
+  }
   if (result.run.stopped_at_horizon) notes.emplace_back("stopped at the horizon");
 }
 
@@ -73,6 +77,7 @@ PointResult run_point(const PreparedPoint& prepared, RequestTable& requests, con
   const auto cost_model = make_cost_model(prepared.deployment);
   PredictedExecutor executor(*cost_model);
   SimulationConfig config{prepared.deployment.replica, std::nullopt};
+  config.replica.record_gaps_from = kStart + experiment.summary.warm_up;
   if (experiment.horizon_s) config.horizon = kStart + from_seconds(*experiment.horizon_s);
 
   PointResult result;

@@ -28,9 +28,9 @@ void OrcaScheduler::next_batch(ReplicaView& replica, SimTime, Batch& batch) {
     }
     const RequestView head = replica.head();
     const Blocks need = replica.blocks_of(reservation(head));
-    if (need > replica.usable_blocks() ||
-        (options_.reserve == Reservation::kMax && head.prompt + head.max_tokens > options_.max_len)) {
-      replica.refuse_head(Refusal::kCache);
+    const bool too_long = options_.reserve == Reservation::kMax && head.prompt + head.max_tokens > options_.max_len;
+    if (too_long || need > replica.usable_blocks()) {
+      replica.refuse_head(too_long ? Refusal::kReservation : Refusal::kCache);
       continue;
     }
     if (need > replica.free_blocks()) {

@@ -31,7 +31,7 @@ void StaticScheduler::form(ReplicaView& replica, Batch& batch) {
   while (replica.has_waiting() && slots_ < options_.batch_size) {
     const RequestView head = replica.head();
     if (each > replica.usable_blocks() || head.prompt + head.max_tokens > options_.max_len) {
-      replica.refuse_head(Refusal::kCache);
+      replica.refuse_head(each > replica.usable_blocks() ? Refusal::kCache : Refusal::kReservation);
       continue;
     }
     if (each > replica.free_blocks()) {

@@ -20,7 +20,7 @@ void VllmV0Scheduler::admit_prefills(ReplicaView& replica, Batch& batch) const {
     const RequestView head = replica.head();
     const Tokens tokens = head.to_prefill();
     const bool returning = head.emitted > Tokens{0};
-    if (tokens > options_.max_num_batched_tokens && !returning) {
+    if (tokens > budget_ && !returning) {
       replica.refuse_head(Refusal::kTokenBudget);
       continue;
     }
@@ -39,7 +39,7 @@ void VllmV0Scheduler::admit_prefills(ReplicaView& replica, Batch& batch) const {
     }
     // A recomputed prefill is never cut and never refused: too long for the budget, it runs alone.
     const bool alone = returning && batch.empty();
-    if (planned + tokens > options_.max_num_batched_tokens && !alone) {
+    if (planned + tokens > budget_ && !alone) {
       batch.blocked_by = Blocker::kBudget;
       return;
     }

@@ -97,7 +97,7 @@ TEST_CASE("no step runs more tokens than its budget") {
       if (const auto* v1 = std::get_if<VllmV1Options>(&what.options)) {
         CHECK(prefill + step.decodes <= v1->max_num_batched_tokens.count());
       } else if (const auto* v0 = std::get_if<VllmV0Options>(&what.options)) {
-        CHECK((prefill <= v0->max_num_batched_tokens.count() || step.prefills.size() == 1));
+        CHECK((prefill <= v0->max_num_batched_tokens->count() || step.prefills.size() == 1));
         CHECK((prefill == 0 || step.decodes == 0));
       } else if (const auto* sarathi = std::get_if<SarathiOptions>(&what.options)) {
         CHECK(prefill <= std::max<std::int64_t>(0, sarathi->token_budget.count() - step.decodes));

@@ -67,8 +67,9 @@ TEST_CASE("vLLM V1 without chunked prefill refuses a prompt beyond its budget") 
 }
 
 TEST_CASE("Orca and static batching refuse what exceeds their reservation") {
-  CHECK(refusal_of(OrcaOptions{4, Reservation::kMax, Tokens{16}}, 14, 4, 100) == Refusal::kCache);
-  CHECK(refusal_of(StaticOptions{.batch_size = 2, .max_len = Tokens{16}}, 14, 4, 100) == Refusal::kCache);
+  CHECK(refusal_of(OrcaOptions{4, Reservation::kMax, Tokens{16}}, 14, 4, 100) == Refusal::kReservation);
+  CHECK(refusal_of(StaticOptions{.batch_size = 2, .max_len = Tokens{16}}, 14, 4, 100) == Refusal::kReservation);
+  CHECK(refusal_of(OrcaOptions{}, 300, 150, 400) == Refusal::kCache);
 }
 
 TEST_CASE("static batching waits for a full batch, but not longer than its timer") {
