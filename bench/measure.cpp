@@ -20,7 +20,8 @@ std::vector<std::string> case_arguments(const SimCase& what) {
           fmt::format("{}", what.rate),
           fmt::format("{}", what.block_share),
           std::to_string(what.fixed_output),
-          what.block_ids ? "ids" : "counts"};
+          what.block_ids ? "ids" : "counts",
+          what.files ? "files" : "memory"};
 }
 
 struct Child {
@@ -67,6 +68,7 @@ int run_child(const std::vector<std::string>& arguments) {
   what.block_share = std::stod(arguments.at(4));
   what.fixed_output = std::stoll(arguments.at(5));
   what.block_ids = arguments.at(6) == "ids";
+  what.files = arguments.at(7) == "files";
   const SimTiming t = run(what);
   fmt::print("timing {} {} {} {} {}\n", t.wall_s, t.completed_rate, t.steps, t.preemptions, t.completed);
   return 0;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "app/results/point_files.hpp"
 #include "bench/h100_llama8b.hpp"
 #include "policies/registry.hpp"
 #include "sim/simulation.hpp"
@@ -50,10 +51,15 @@ WorkloadSpec workload_of(const SimCase& what, bool have_trace) {
 
 // The work that is timed, by a name that callgrind can be told to collect.
 [[gnu::noinline]] SimTiming timed_run(const SimulationConfig& config, ArrivalSource& source, Scheduler& scheduler,
-                                      StepExecutor& executor, RequestTable& requests) {
+                                      StepExecutor& executor, RequestTable& requests, bool files) {
   const auto from = std::chrono::steady_clock::now();
   const RunResult result = simulate(config, requests, source, scheduler, executor);
   const Summary summary = summarise(requests, result, {});
+  if (files) {
+    const auto file = std::filesystem::temp_directory_path() / "servecast_bench_requests.csv";
+    write_requests_csv(file, requests);
+    std::filesystem::remove(file);
+  }
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - from;
   return {wall.count(), summary.completed_rate, result.counters.steps, result.preemptions, summary.completed};
 }
@@ -80,7 +86,7 @@ SimTiming run(const SimCase& what) {
   RequestTable requests;
   const auto scheduler = make_scheduler(options, requests);
   PredictedExecutor executor(deployment.model());
-  return timed_run(config, *source, *scheduler, executor, requests);
+  return timed_run(config, *source, *scheduler, executor, requests, what.files);
 }
 
 }  // namespace servecast::bench

@@ -12,6 +12,7 @@ struct SimCase {
   std::int64_t requests = 1'000'000;
   double rate = 0;                // Poisson, requests per second; 0: all at time 0
   double block_share = 1;         // of the blocks that the memory plan gives
+  bool files = false;             // requests.csv is written too, one line a request
   bool block_ids = false;         // every block by name instead of a count
   std::int64_t fixed_output = 0;  // where given: `cap` requests of so many output tokens, prompts of 128
 };

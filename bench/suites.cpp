@@ -1,5 +1,6 @@
 #include "bench/suites.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fmt/format.h>
@@ -14,9 +15,19 @@ constexpr std::int64_t kUnderCallgrind = 50'000;
 
 double per_request(double total, const SimTiming& t) { return total / static_cast<double>(t.completed); }
 
-// Measures one case and prints its line. Returns the simulated rate, which is the capacity when all came at once.
-double report(const Self& self, SimCase what, const std::string& load, bool deep) {
-  const Measured full = measure(self, what);
+// The fastest of a few runs: what the machine's other work cannot slow down.
+Measured fastest(const Self& self, const SimCase& what, int runs) {
+  Measured best = measure(self, what);
+  for (int i = 1; i < runs; ++i) {
+    const Measured again = measure(self, what);
+    if (again.timing.wall_s < best.timing.wall_s) best = again;
+  }
+  return best;
+}
+
+// Measures one case and prints its line.
+SimTiming report(const Self& self, SimCase what, const std::string& load, bool deep) {
+  const Measured full = fastest(self, what, what.requests < kMillion ? 1 : 3);
   std::string line = fmt::format("policy={} cap={} load={} requests_per_s={:.0f} steps_per_request={:.2f}", what.policy,
                                  what.cap, load, static_cast<double>(full.timing.completed) / full.timing.wall_s,
                                  per_request(static_cast<double>(full.timing.steps), full.timing));
@@ -33,7 +44,7 @@ double report(const Self& self, SimCase what, const std::string& load, bool deep
   }
   fmt::print("{} preemptions={}\n", line, full.timing.preemptions);
   std::fflush(stdout);
-  return full.timing.completed_rate;
+  return full.timing;
 }
 
 }  // namespace
@@ -51,31 +62,28 @@ void run_smoke(const Self& self) {
 
 void run_sim(const Self& self) {
   for (const char* policy : {"vllm-v0", "vllm-v1", "sarathi", "orca"}) {
-    for (const std::int64_t cap : {256, 1024}) {
+    double least = 1e300, most = 0;
+    for (const std::int64_t cap : {16, 64, 256, 1024}) {
       SimCase what{policy, cap, kMillion};
-      const double capacity = report(self, what, "backlog", true);
-      what.rate = 0.8 * capacity;
+      const bool deep = cap >= 256;
+      const SimTiming backlog = report(self, what, "backlog", deep);
+      least = std::min(least, backlog.wall_s);
+      most = std::max(most, backlog.wall_s);
+      if (!deep) continue;
+      what.rate = 0.8 * backlog.completed_rate;  // the rate at which all that came at once were completed
       report(self, what, "0.8", true);
     }
-    for (const std::int64_t cap : {16, 64}) report(self, {policy, cap, kMillion}, "backlog", false);
-    SimCase tight{policy, 256, kMillion};
-    tight.block_share = 0.1;
-    report(self, tight, "backlog,blocks=10%", false);
-    if (std::string_view(policy) == "orca") continue;  // counts slots: it has no blocks
-    SimCase ids{policy, 256, kMillion};
-    ids.block_ids = true;
-    report(self, ids, "backlog,block_ids", false);
+    fmt::print("policy={} backlog caps 16 to 1024: dearest/cheapest={:.2f}\n", policy, most / least);
+    SimCase beside{policy, 256, kMillion};
+    beside.files = true;
+    report(self, beside, "backlog,requests.csv", false);
+    beside.files = false;
+    beside.block_share = 0.1;
+    report(self, beside, "backlog,blocks=10%", false);
+    beside.block_share = 1;
+    beside.block_ids = true;
+    if (std::string_view(policy) != "orca") report(self, beside, "backlog,block_ids", false);  // orca counts slots
   }
-}
-
-// The fastest of a few runs: what the machine's other work cannot slow down.
-SimTiming fastest(const Self& self, const SimCase& what) {
-  SimTiming best = measure(self, what).timing;
-  for (int i = 0; i < 4; ++i) {
-    const SimTiming again = measure(self, what).timing;
-    if (again.wall_s < best.wall_s) best = again;
-  }
-  return best;
 }
 
 // Prefill, ends and summary cost the same for short and long answers: the difference is pure decode.
@@ -86,9 +94,9 @@ void run_stretch(const Self& self) {
       SimCase what{policy, cap, cap};
       what.block_share = 40;  // all fit: 1,024 sequences of 10,128 tokens
       what.fixed_output = 10'000;
-      const SimTiming longer = fastest(self, what);
+      const SimTiming longer = fastest(self, what, 5).timing;
       what.fixed_output = 1'000;
-      const SimTiming shorter = fastest(self, what);
+      const SimTiming shorter = fastest(self, what, 5).timing;
       const double ns = (longer.wall_s - shorter.wall_s) * 1e9 / static_cast<double>(longer.steps - shorter.steps);
       if (cap == 16) at_16 = ns;
       fmt::print("policy={} running={} decode_only ns_per_step={:.0f} ratio_to_16={:.2f}\n", policy, cap, ns,
