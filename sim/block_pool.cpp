@@ -22,13 +22,13 @@ BlockId BlockPool::take() {
   return BlockId{block};
 }
 
-void BlockPool::drop(BlockId id) {
-  const auto block = static_cast<std::uint32_t>(id);
-  assert(blocks_[block].references > 0);
-  if (--blocks_[block].references > 0) return;
-  blocks_[block].next = kEnd;
-  (last_free_ == kEnd ? first_free_ : blocks_[last_free_].next) = block;
-  last_free_ = block;
+void BlockPool::drop(BlockId block) {
+  const auto dropped = static_cast<std::uint32_t>(block);
+  assert(blocks_[dropped].references > 0);
+  if (--blocks_[dropped].references > 0) return;
+  blocks_[dropped].next = kEnd;
+  (last_free_ == kEnd ? first_free_ : blocks_[last_free_].next) = dropped;
+  last_free_ = dropped;
   free_ += Blocks{1};
 }
 

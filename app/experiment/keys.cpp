@@ -84,11 +84,11 @@ Key seed_key() {
 }  // namespace
 
 const Key& experiment_keys() {
-  static const Key root = map_key("", "A servecast experiment.",
-                                  {version_key(), name_key(), model_key(), device_key(), workload_key(),
-                                   deployment_key(), slo_key(), window_key(), horizon_key(), sweep_key(), seed_key()})
-                              .as_section();
-  return root;
+  static const Key kRoot = map_key("", "A servecast experiment.",
+                                   {version_key(), name_key(), model_key(), device_key(), workload_key(),
+                                    deployment_key(), slo_key(), window_key(), horizon_key(), sweep_key(), seed_key()})
+                               .as_section();
+  return kRoot;
 }
 
 }  // namespace servecast::experiments

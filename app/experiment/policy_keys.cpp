@@ -69,8 +69,8 @@ Key static_key() {
 }
 
 const std::vector<std::string>& reservations() {  // in the order of Reservation
-  static const std::vector<std::string> names{"max-tokens", "max", "power-of-two", "exact"};
-  return names;
+  static const std::vector<std::string> kNames{"max-tokens", "max", "power-of-two", "exact"};
+  return kNames;
 }
 
 Key reserve_key() {
