@@ -21,7 +21,6 @@ class SuffixMaximum {
   }
   // Zero where nothing was pushed at or after `from`.
   [[nodiscard]] Duration since(std::int64_t from) const;
-  void clear() { stack_.clear(); }
 
  private:
   std::vector<std::pair<std::int64_t, Duration>> stack_;  // indices rise, values fall
@@ -47,6 +46,10 @@ class Accounting {
   }
   void leave_preempted(Request& request, SimTime now) const {
     request.time_in(Cause::kPreempted) += now.time_since_epoch();
+  }
+  // Leaves the waiting queue, in which it stood as new or as preempted.
+  void leave_queue(Request& request, SimTime now) const {
+    request.preemptions > 0 ? leave_preempted(request, now) : leave_waiting(request);
   }
   // A sequence whose prefill is not finished idles, but for the steps that run a chunk of it (`prefilled`).
   void enter_prefill(Request& request) const { prefill(request, -1); }

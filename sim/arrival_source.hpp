@@ -11,8 +11,9 @@ namespace servecast {
 
 enum class RequestId : std::uint32_t {};  // the position in arrival order, from 0
 
-// A request as the client sends it. `output` is what the model will say, which no policy sees;
-// `max_tokens` is the client's cap, which the server knows. The engine emits min(output, max_tokens).
+// A request as the client sends it; each length is at least 1 and below 2^31. `output` is what the model will say,
+// which no policy sees; `max_tokens` is the client's cap, which the server knows. The engine emits min(output,
+// max_tokens).
 struct Arrival {
   SimTime at;
   Tokens prompt;
@@ -22,7 +23,7 @@ struct Arrival {
 
 // Open sources ignore `finished`. Closed ones (a fixed number of clients, sessions) answer it with more
 // arrivals: the engine then asks `next` until it gives nothing, and those arrivals may come in any order,
-// but none before the end that brought it.
+// but none before the end that brought it. Simultaneous ones arrive in the order in which they were given.
 class ArrivalSource {
  public:
   virtual ~ArrivalSource() = default;

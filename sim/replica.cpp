@@ -19,6 +19,7 @@ Replica::Replica(const ReplicaConfig& config, RequestTable& requests, Scheduler&
       observer_(observer),
       steps_to_check_(config.check_every),
       timeline_(config.sample_every) {
+  state_.max_model_len = config.max_model_len;
   if (config.name_blocks) state_.tables.emplace(config.usable_blocks);
   state_.emissions.record_from(config.record_gaps_from);
   if (config.deliver_at_batch_end) state_.emissions.deliver_whole();
@@ -82,12 +83,9 @@ SimTime Replica::boundary(SimTime now, SimTime until) {
 // Starts the step that was planned ahead, or plans one; with asynchronous scheduling also plans the next.
 bool Replica::start_next(SimTime now) {
   if (!running_step_) {
-    if (!planned_step_) {
-      state_.in_flight = nullptr;
-      if (!plan(slots_[current_].plan)) return false;
-    }
+    if (!planned_step_ && !plan(slots_[current_].plan)) return false;
+    start(now, planned_step_);
     planned_step_ = false;
-    start(now);
   }
   if (config_.async_scheduling && !planned_step_) {
     state_.in_flight = &slots_[current_].plan;
@@ -97,9 +95,12 @@ bool Replica::start_next(SimTime now) {
   return true;
 }
 
-void Replica::start(SimTime now) {
+// A step that was planned ahead had its host work done while the step before ran.
+void Replica::start(SimTime now, bool ahead) {
   const PlannedStep& plan = slots_[current_].plan;
-  started(now, executor_.start(StepId{static_cast<std::uint64_t>(plan.number)}, plan.shape));
+  std::optional<StepCost> cost = executor_.start(StepId{static_cast<std::uint64_t>(plan.number)}, plan.shape);
+  if (ahead && cost) cost->host = std::max(Duration{0}, cost->host - slots_[1 - current_].cost.device);
+  started(now, cost);
 }
 
 void Replica::started(SimTime now, const std::optional<StepCost>& cost) {
@@ -107,9 +108,6 @@ void Replica::started(SimTime now, const std::optional<StepCost>& cost) {
   running_step_ = true;
   running.started_at = interval_from_ = now;
   running.cost = cost.value_or(StepCost{Duration{-1}, Duration{0}});
-  if (config_.async_scheduling && cost) {  // the host worked while the step before ran
-    running.cost.host = std::max(Duration{0}, cost->host - cost->device);
-  }
 }
 
 void Replica::step_ended(SimTime now) { complete(now); }
@@ -233,14 +231,17 @@ void Replica::close_request(std::uint32_t index, SimTime now) {
     request.outcome = request.emitted > 0 ? Outcome::kAborted : Outcome::kRejected;
   } else {
     request.outcome = Outcome::kCompleted;
-    const Duration sum = std::accumulate(request.spent.begin(), request.spent.end(), Duration{0});
-    if (sum != now - request.arrived_at) {
-      throw SelfCheckError("causes of time do not add up to the latency of request " + std::to_string(index) + ": " +
-                           std::to_string(sum.count()) + " ns of " +
-                           std::to_string((now - request.arrived_at).count()));
-    }
   }
+  check_causes(index, now);
   ends_.ended(RequestId{index}, now);
+}
+
+void Replica::check_causes(std::uint32_t index, SimTime now) const {
+  const Request& request = state_.requests[index];
+  const Duration sum = std::accumulate(request.spent.begin(), request.spent.end(), Duration{0});
+  if (sum == now - request.arrived_at) return;
+  throw SelfCheckError("causes of time do not add up to the latency of request " + std::to_string(index) + ": " +
+                       std::to_string(sum.count()) + " ns of " + std::to_string((now - request.arrived_at).count()));
 }
 
 void Replica::integrate(SimTime now) {

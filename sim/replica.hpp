@@ -67,6 +67,9 @@ class Replica {
   SimTime boundary(SimTime now, SimTime until);
   // The step that runs has ended.
   void step_ended(SimTime now);
+  // The run is cut off: books the time of all that is open until `now`. Nothing may be called after it that changes
+  // the replica.
+  void stop(SimTime now);
 
   [[nodiscard]] bool idle() const { return !running_step_; }
   // Whether a boundary at `now` is due: nothing runs, or the step that runs has just ended.
@@ -107,7 +110,7 @@ class Replica {
 
   // Running (replica.cpp).
   bool start_next(SimTime now);
-  void start(SimTime now);
+  void start(SimTime now, bool ahead);
   void started(SimTime now, const std::optional<StepCost>& cost);
   void complete(SimTime now);
   void take_incoming(SimTime now);
@@ -118,6 +121,12 @@ class Replica {
   void finish(SeqId id, SimTime now);
   void close_request(std::uint32_t index, SimTime now);
   void release_held(SimTime now);
+  void check_causes(std::uint32_t index, SimTime now) const;
+
+  // Cutting a run off (replica_stop.cpp).
+  void cut_step(SimTime now);
+  void settle_sequence(SeqId id, SimTime now);
+  void settle_queued(SimTime now);
   void integrate(SimTime now);
   void integrate_usage(Duration span) {
     const Wide length = span.count();
@@ -158,7 +167,6 @@ class Replica {
   std::vector<SeqId> held_sequences_;    // and their places
   Blocks held_blocks_;
   std::int64_t held_tokens_ = 0;
-  std::vector<PrefillChunk> padded_;
   std::vector<std::uint32_t> emitters_;
   Counters counters_;
   std::int64_t steps_to_check_;

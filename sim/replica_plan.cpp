@@ -50,7 +50,7 @@ void Replica::commit(PlannedStep& step) {
   commit_decodes(step);
   commit_prefills(step);
   if (batch_.padding) pad(step);
-  step.shape.prefills = batch_.padding ? padded_ : step.prefills;
+  step.shape.prefills = batch_.padding ? step.padded : step.prefills;
   if (observer_ != nullptr) observer_->planned(step, emitters_, state_);
 }
 
@@ -129,10 +129,9 @@ void Replica::commit_prefills(PlannedStep& step) {
 // Static batching: the device computes every slot to the same length, whoever still needs it.
 void Replica::pad(PlannedStep& step) {
   const Batch::Padding& padding = *batch_.padding;
-  padded_.clear();
   step.shape.sampled_rows = padding.slots;
   if (!step.chunks.empty()) {
-    padded_.assign(static_cast<std::size_t>(padding.slots), {padding.longest, Tokens{0}});
+    step.padded.assign(static_cast<std::size_t>(padding.slots), {padding.longest, Tokens{0}});
     return;
   }
   step.shape.decode_sequences = padding.slots;

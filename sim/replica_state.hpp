@@ -34,6 +34,7 @@ struct PlannedStep {
   std::int64_t decode_count = 0;
   std::vector<PlannedChunk> chunks;
   std::vector<PrefillChunk> prefills;  // what its cost depends on
+  std::vector<PrefillChunk> padded;    // and where the batch is padded, this instead
   std::vector<SeqId> finishers;        // decoding sequences whose last token it emits
   std::vector<SeqId> sitters;          // decoding sequences that it leaves out
   std::vector<std::uint32_t> orphans;  // requests preempted while their token was in flight: it still comes
@@ -44,6 +45,7 @@ struct PlannedStep {
     decode_count = 0;
     chunks.clear();
     prefills.clear();
+    padded.clear();
     finishers.clear();
     sitters.clear();
     orphans.clear();
@@ -59,6 +61,7 @@ struct ReplicaState {
   KvCache kv;
   std::optional<BlockTables> tables;  // where blocks are named, not only counted
   Cohort cohort;
+  Tokens max_model_len{std::int64_t{1} << 31};
   bool grows;  // decoding sequences take blocks as they grow; otherwise all was reserved at admission
   WaitQueue waiting;
   Sequences sequences;

@@ -35,11 +35,7 @@ void ReplicaView::refuse_head(Refusal why) {
   state_.waiting.pop_front();
   Request& request = state_.requests[index];
   request.refusal = why;
-  if (request.preemptions > 0) {
-    state_.account.leave_preempted(request, state_.now);
-  } else {
-    state_.account.leave_waiting(request);
-  }
+  state_.account.leave_queue(request, state_.now);
   state_.refused.push_back(index);
 }
 
@@ -47,11 +43,7 @@ SeqId ReplicaView::admit_head(Batch& batch, Blocks blocks, Tokens tokens, Runnin
   const std::uint32_t index = state_.waiting.front();
   state_.waiting.pop_front();
   Request& request = state_.requests[index];
-  if (request.preemptions > 0) {
-    state_.account.leave_preempted(request, state_.now);
-  } else {
-    state_.account.leave_waiting(request);
-  }
+  state_.account.leave_queue(request, state_.now);
   state_.account.enter_prefill(request);
   const SeqId id = state_.sequences.acquire();
   Sequence& sequence = state_.sequences[id];

@@ -1,6 +1,8 @@
 // What a scheduler sees of its replica and may do to it. Holds only what a real server knows.
 #pragma once
 
+#include <algorithm>
+
 #include "sim/batch.hpp"
 #include "sim/replica_state.hpp"
 #include "sim/request.hpp"
@@ -65,7 +67,9 @@ class ReplicaView {
  private:
   [[nodiscard]] RequestView view(std::uint32_t request) const {
     const Request& r = state_.requests[request];
-    return {RequestId{request}, r.arrived_at, Tokens{r.prompt}, Tokens{r.emitted}, Tokens{r.max_tokens}};
+    const Tokens prompt{r.prompt};
+    const Tokens cap = std::min(Tokens{r.max_tokens}, state_.max_model_len - prompt);
+    return {RequestId{request}, r.arrived_at, prompt, Tokens{r.emitted}, cap};
   }
   void forget_in_flight(SeqId id, const Sequence& sequence);
 

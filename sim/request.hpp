@@ -52,8 +52,8 @@ struct Request {
   std::uint32_t prompt = 0;
   std::uint32_t output = 0;      // tokens it will emit: min(recorded, max_tokens, room in the model's length)
   std::uint32_t max_tokens = 0;  // the client's cap
-  std::uint32_t emitted = 0;     // tokens planned so far (stamped when their step ends)
-  std::uint16_t preemptions = 0;
+  std::uint32_t emitted = 0;     // planned so far, without those of the cohort it decodes in; all when it is over
+  std::uint32_t preemptions = 0;
   Outcome outcome = Outcome::kOpen;
   Refusal refusal = Refusal::kNone;
   bool truncated = false;  // output cut at max_model_len
@@ -69,7 +69,7 @@ struct RequestView {
   SimTime arrived_at;
   Tokens prompt;
   Tokens emitted;
-  Tokens max_tokens;
+  Tokens max_tokens;  // the client's cap, or the room in the model's length where that is less
   // Tokens to prefill before the next emission: the prompt, and after a preemption what had been emitted too.
   [[nodiscard]] Tokens to_prefill() const { return prompt + emitted; }
 };

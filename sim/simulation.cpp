@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 
 #include "sim/error.hpp"
 #include "sim/little.hpp"
@@ -23,6 +24,7 @@ class Run final : Replica::Ends {
     pull();
     while (!queue_.empty() && queue_.next_time() <= until_) handle(queue_.pop());
     check();
+    if (stopped()) replica_.stop(until_);
     return result();
   }
 
@@ -56,18 +58,26 @@ class Run final : Replica::Ends {
   // Takes what the source has: one arrival ahead of time from an open source, all it knows from a closed one.
   void pull() {
     while (auto arrival = source_.next()) {
-      if (arrival->at < now_) throw SelfCheckError("an arrival source went back in time");
-      pending_.push_back(*arrival);
-      std::push_heap(pending_.begin(), pending_.end(), later);
+      expect(*arrival);
       queue_.post(arrival->at, EventKind::kArrival);
       if (!source_.closed_loop()) break;
     }
   }
 
+  void expect(const Arrival& arrival) {
+    if (arrival.at < now_) throw SelfCheckError("an arrival source went back in time");
+    const auto [least, most] = std::minmax({arrival.prompt, arrival.output, arrival.max_tokens});
+    if (least < Tokens{1} || most >= Tokens{std::int64_t{1} << 31}) {
+      throw SelfCheckError("an arrival source sent a length below 1 or beyond 31 bits");
+    }
+    pending_.push_back({arrival, pulled_++});
+    std::push_heap(pending_.begin(), pending_.end(), later);
+  }
+
   void arrivals_due() {
-    while (!pending_.empty() && pending_.front().at == now_) {
+    while (!pending_.empty() && pending_.front().arrival.at == now_) {
       std::pop_heap(pending_.begin(), pending_.end(), later);
-      const Arrival arrival = pending_.back();
+      const Arrival arrival = pending_.back().arrival;
       pending_.pop_back();
       const std::uint32_t index = requests_.size();
       requests_.add(arrival);
@@ -75,8 +85,7 @@ class Run final : Replica::Ends {
       replica_.arrive(index, now_);
       if (source_.closed_loop()) continue;
       if (auto next = source_.next()) {
-        if (next->at < now_) throw SelfCheckError("an arrival source went back in time");
-        pending_.push_back(*next);
+        expect(*next);
         if (next->at != now_) queue_.post(next->at, EventKind::kArrival);
       }
     }
@@ -86,7 +95,7 @@ class Run final : Replica::Ends {
   void ended(RequestId request, SimTime at) override {
     little_.leave(at, at - requests_[static_cast<std::uint32_t>(request)].arrived_at);
     ++ended_;
-    now_ = at;
+    now_ = last_end_ = at;
     source_.finished(request, at);
     if (source_.closed_loop()) pull();
     if (progress_ && (ended_ & 0xfff) == 0) progress_(ended_, at);
@@ -112,13 +121,16 @@ class Run final : Replica::Ends {
     }
   }
 
+  // Whether the horizon cut something off: requests, or arrivals that were still to come.
+  [[nodiscard]] bool stopped() const { return ended_ < requests_.size() || !pending_.empty(); }
+
   RunResult result() {
     RunResult result;
     result.counters = replica_.counters();
     result.gaps = replica_.state().emissions.gaps();
     result.timeline = replica_.timeline().samples();
-    result.stopped_at_horizon = !queue_.empty();
-    result.ended_at = result.stopped_at_horizon ? until_ : now_;
+    result.stopped_at_horizon = stopped();
+    result.ended_at = result.stopped_at_horizon ? until_ : last_end_;
     result.usable_blocks = replica_.state().kv.usable();
     result.peak_blocks = replica_.state().kv.peak();
     result.block_size = replica_.state().kv.block_size();
@@ -127,15 +139,23 @@ class Run final : Replica::Ends {
     return result;
   }
 
-  static bool later(const Arrival& a, const Arrival& b) { return a.at > b.at; }
+  struct Pending {
+    Arrival arrival;
+    std::uint64_t order;  // in which the source gave them: it breaks ties
+  };
+  static bool later(const Pending& a, const Pending& b) {
+    return std::tie(a.arrival.at, a.order) > std::tie(b.arrival.at, b.order);
+  }
 
   ArrivalSource& source_;
   RequestTable& requests_;
   const Progress& progress_;
   SimTime until_;
   SimTime now_ = kStart;
+  SimTime last_end_ = kStart;
   EventQueue queue_;
-  std::vector<Arrival> pending_;
+  std::vector<Pending> pending_;
+  std::uint64_t pulled_ = 0;
   LittlesLaw little_;
   std::uint64_t ended_ = 0;
   bool asked_ = false;

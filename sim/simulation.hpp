@@ -17,15 +17,16 @@ namespace servecast {
 
 struct SimulationConfig {
   ReplicaConfig replica;
-  std::optional<SimTime> horizon;  // stop here; requests still open are counted as open
+  // Stop here; requests still open are counted as open, and their time is accounted for until then.
+  std::optional<SimTime> horizon;
 };
 
 struct RunResult {
   Counters counters;
   LogHistogram gaps;  // inter-token gaps of all requests
   std::vector<TimelineSample> timeline;
-  SimTime ended_at = kStart;
-  bool stopped_at_horizon = false;
+  SimTime ended_at = kStart;        // when the last request ended, or the horizon
+  bool stopped_at_horizon = false;  // requests were open or arrivals still to come
   Blocks usable_blocks, peak_blocks;
   Tokens block_size;
   std::int64_t preemptions = 0;

@@ -18,6 +18,7 @@ struct TimelineSample {
   std::int64_t tokens_emitted;  // cumulative, like all below
   std::int64_t prefill_tokens;
   std::int64_t preemptions;
+  friend bool operator==(const TimelineSample&, const TimelineSample&) = default;
 };
 
 class Timeline {

@@ -31,8 +31,7 @@ bool same(const LawRun& a, const LawRun& b) {
   return c.kv_block_ns == d.kv_block_ns && c.kv_token_ns == d.kv_token_ns && c.running_ns == d.running_ns &&
          c.decode_tokens == d.decode_tokens && c.busy == d.busy && c.host == d.host && c.steps == d.steps &&
          a.result.gaps.total() == b.result.gaps.total() && a.result.gaps.maximum() == b.result.gaps.maximum() &&
-         a.result.gaps.mean_seconds() == b.result.gaps.mean_seconds() &&
-         a.result.timeline.size() == b.result.timeline.size();
+         a.result.gaps.mean_seconds() == b.result.gaps.mean_seconds() && a.result.timeline == b.result.timeline;
 }
 
 }  // namespace
@@ -98,10 +97,55 @@ TEST_CASE("a decode stretch gives what step by step gives, to the last bit") {
     for (int i = 0; i < 12; ++i) {
       LawCase what{options, random_arrivals(random, 60, 60, 300, i % 2 == 0 ? 12'000'000 : 400'000'000),
                    draw(random, 30, 200)};
+      what.sample_every = Duration{3'000'000};
       LawRun stepwise, stretched;
       run(what, stepwise, true);
       run(what, stretched, false);
       CAPTURE(scheduler_name(options));
+      CHECK(same(stepwise, stretched));
+    }
+  }
+}
+
+// Ends bring arrivals, at once or later: into the middle of what would be a stretch.
+TEST_CASE("a decode stretch gives what step by step gives when clients wait for their answers") {
+  class Loop final : public ArrivalSource {
+   public:
+    explicit Loop(std::uint64_t seed) : random_(stream(seed, "loop")) {
+      for (int i = 0; i < 6; ++i) times_.push_back(kStart);
+    }
+    std::optional<Arrival> next() override {
+      if (times_.empty() || sent_ == 80) return std::nullopt;
+      const SimTime at = times_.front();
+      times_.erase(times_.begin());
+      ++sent_;
+      const Tokens output{draw(random_, 1, 200)};
+      return Arrival{at, Tokens{draw(random_, 1, 60)}, output, output};
+    }
+    [[nodiscard]] bool closed_loop() const override { return true; }
+    void finished(RequestId, SimTime at) override {
+      times_.push_back(at + Duration{draw(random_, 0, 1) * draw(random_, 1, 40'000'000)});
+    }
+
+   private:
+    RandomStream random_;
+    std::vector<SimTime> times_;
+    int sent_ = 0;
+  };
+  for (const SchedulerOptions& options : small_schedulers()) {
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      const LawCase what{options, {}, 30};
+      LawRun stepwise, stretched;
+      for (LawRun* out : {&stepwise, &stretched}) {
+        Loop source(seed);
+        LinearSteps model;
+        PredictedExecutor executor(model);
+        const auto scheduler = make_scheduler(options, out->requests);
+        RunObserver* observer = out == &stepwise ? &out->watcher : nullptr;
+        out->result = simulate(config_of(what), out->requests, source, *scheduler, executor, observer);
+      }
+      CAPTURE(scheduler_name(options));
+      CHECK(stepwise.requests.size() == 80);
       CHECK(same(stepwise, stretched));
     }
   }

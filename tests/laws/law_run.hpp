@@ -79,6 +79,8 @@ struct LawCase {
   std::int64_t block_size = 16;
   bool async = false;
   bool name_blocks = false;
+  std::optional<SimTime> horizon = std::nullopt;
+  Duration sample_every = std::chrono::seconds{1};
 };
 
 struct LawRun {
@@ -98,6 +100,8 @@ inline SimulationConfig config_of(const LawCase& what) {
   config.replica.async_scheduling = what.async;
   config.replica.name_blocks = what.name_blocks;
   config.replica.check_every = 1;
+  config.replica.sample_every = what.sample_every;
+  config.horizon = what.horizon;
   return config;
 }
 

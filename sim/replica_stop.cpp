@@ -1,0 +1,71 @@
+// The end of a run that is cut off: the time of everything open is booked up to that moment.
+#include <algorithm>
+
+#include "sim/replica.hpp"
+
+namespace servecast {
+
+void Replica::stop(SimTime now) {
+  integrate(now);
+  if (running_step_) cut_step(now);
+  for (SeqId id = state_.running.first(); id != kNoSeq; id = state_.sequences[id].next) settle_sequence(id, now);
+  settle_queued(now);
+}
+
+// The step that runs counts for as long as it has run; its tokens never come.
+void Replica::cut_step(SimTime now) {
+  const Running& running = slots_[current_];
+  const PlannedStep& step = running.plan;
+  const Duration length = now - running.started_at;
+  const Interval cut{length, std::min(running.cost.host, length), step.decodes, !step.chunks.empty(),
+                     batch_.blocked_by};
+  account(step, cut);
+  counters_.busy += cut.length;
+  counters_.host += cut.host;
+  // Those that lost their place while their last token was on its way are in no list but the step's.
+  const auto displaced = [&](SeqId id) { return id != kNoSeq && !state_.sequences[id].placed; };
+  for (const SeqId id : step.finishers) {
+    if (displaced(id)) settle_sequence(id, now);
+  }
+  for (const PlannedChunk& chunk : step.chunks) {
+    if (chunk.ends && displaced(chunk.sequence)) settle_sequence(chunk.sequence, now);
+  }
+}
+
+void Replica::settle_sequence(SeqId id, SimTime now) {
+  const Sequence& sequence = state_.sequences[id];
+  Request& request = state_.requests[sequence.request];
+  if (sequence.phase == Sequence::Phase::kDecode) {
+    request.emitted += static_cast<std::uint32_t>(state_.cohort.planned(sequence));
+  }
+  if (sequence.stamped) {
+    state_.emissions.settle(request, state_.sequences, id);
+    state_.account.leave_decode(request);
+  } else {
+    state_.account.leave_prefill(request);
+  }
+  if (!request.streamed) request.first_token_at = request.last_token_at = kNever;  // nothing was delivered
+  check_causes(sequence.request, now);
+}
+
+// Those that hold no place: about to be queued, queued, or done and waiting for the end of their batch.
+void Replica::settle_queued(SimTime now) {
+  for (const std::uint32_t index : incoming_) {
+    Request& request = state_.requests[index];
+    request.time_in(Cause::kBoundary) += now - request.arrived_at;
+    check_causes(index, now);
+  }
+  for (std::int64_t i = 0; i < state_.waiting.size(); ++i) {
+    const std::uint32_t index = state_.waiting.at(static_cast<std::size_t>(i));
+    state_.account.leave_queue(state_.requests[index], now);
+    check_causes(index, now);
+  }
+  for (const std::uint32_t index : held_) {
+    Request& request = state_.requests[index];
+    request.time_in(Cause::kIdle) += now - request.last_token_at;
+    request.first_token_at = request.last_token_at = kNever;
+    check_causes(index, now);
+  }
+}
+
+}  // namespace servecast
