@@ -31,14 +31,15 @@ SchedulerOptions default_options(std::string_view name) {
 }
 
 ReplicaNeeds replica_needs(const SchedulerOptions& options) {
-  return std::visit(Overloaded{[](const StaticOptions& o) {
-                                 return ReplicaNeeds{false, false, false, true, o.deliver_at_end};
-                               },
-                               [](const OrcaOptions&) { return ReplicaNeeds{.grows = false, .slots = true}; },
-                               [](const VllmV1Options&) { return ReplicaNeeds{.null_block = true}; },
-                               [](const SglangOptions&) { return ReplicaNeeds{.slots = true}; },
-                               [](const auto&) { return ReplicaNeeds{}; }},
-                    options);
+  return std::visit(
+      Overloaded{
+          [](const StaticOptions& o) {
+            return ReplicaNeeds{.grows = false, .hold_until_batch_end = true, .deliver_at_batch_end = o.deliver_at_end};
+          },
+          [](const OrcaOptions&) { return ReplicaNeeds{.grows = false, .slots = true}; },
+          [](const VllmV1Options&) { return ReplicaNeeds{.null_block = true}; },
+          [](const SglangOptions&) { return ReplicaNeeds{.slots = true}; }, [](const auto&) { return ReplicaNeeds{}; }},
+      options);
 }
 
 SchedulerOptions for_model_length(SchedulerOptions options, Tokens max_model_len) {

@@ -43,7 +43,9 @@ void SglangScheduler::continue_chunked(ReplicaView& replica, Batch& batch, Room&
   const Tokens whole = replica.left_to_prefill(id);
   const Tokens wanted = std::min(whole, left.chunk);
   const Tokens room_for{left.total > 0 ? static_cast<std::int64_t>(left.total) : 0};
-  const Tokens tokens = std::min(wanted, room_for) > Tokens{0} ? std::min(wanted, room_for) : wanted;
+  const Tokens asked = std::min(wanted, room_for) > Tokens{0} ? std::min(wanted, room_for) : wanted;
+  // Decodes that ride along may have taken what was promised to it: it then waits until they are done or retracted.
+  const Tokens tokens = std::min(asked, replica.free_blocks().count() * replica.block_size());
   if (tokens <= Tokens{0}) return;
   replica.prefill(batch, id, tokens, replica.prefill_growth(id, tokens));
   left.chunk -= tokens;

@@ -34,10 +34,9 @@ void VllmV1Scheduler::next_batch(ReplicaView& replica, SimTime, Batch& batch) {
   if (batch.decode_all && batch.prefills.empty() && replica.prefilling_count() == 0) batch.steady_above = Blocks{0};
 }
 
-Tokens VllmV1Scheduler::chunk(Tokens wanted, Tokens budget) const {
-  if (options_.long_prefill_token_threshold > Tokens{0})
-    wanted = std::min(wanted, options_.long_prefill_token_threshold);
-  return std::min(wanted, budget);
+Tokens VllmV1Scheduler::limited(Tokens wanted) const {
+  const Tokens threshold = options_.long_prefill_token_threshold;
+  return threshold > Tokens{0} ? std::min(wanted, threshold) : wanted;
 }
 
 // The usual shape of the running set: all that decode, then all that prefill. Gives the first of the latter
@@ -72,7 +71,7 @@ bool VllmV1Scheduler::schedule_from(ReplicaView& replica, Batch& batch, Tokens& 
       replica.decode(batch, id);
       budget -= Tokens{1};
     } else if (replica.prefills(id)) {
-      const Tokens tokens = chunk(replica.left_to_prefill(id), budget);
+      const Tokens tokens = std::min(limited(replica.left_to_prefill(id)), budget);
       const Blocks need = replica.prefill_growth(id, tokens);
       if (!make_room(replica, id, need)) return false;
       replica.prefill(batch, id, tokens, need);
@@ -85,7 +84,7 @@ bool VllmV1Scheduler::schedule_from(ReplicaView& replica, Batch& batch, Tokens& 
 void VllmV1Scheduler::admit(ReplicaView& replica, Batch& batch, Tokens budget) const {
   const Blocks watermark = watermark_blocks(replica, options_.watermark);
   while (replica.has_waiting()) {
-    if (budget == Tokens{0}) {
+    if (budget <= Tokens{0}) {
       batch.blocked_by = Blocker::kBudget;
       return;
     }
@@ -93,19 +92,22 @@ void VllmV1Scheduler::admit(ReplicaView& replica, Batch& batch, Tokens budget) c
       batch.blocked_by = Blocker::kSlot;
       return;
     }
-    const Tokens whole = replica.head().to_prefill();
-    Tokens tokens = whole;
-    if (options_.long_prefill_token_threshold > Tokens{0})
-      tokens = std::min(tokens, options_.long_prefill_token_threshold);
-    if (!options_.chunked_prefill && tokens > options_.max_num_batched_tokens) {
+    const RequestView head = replica.head();
+    const Tokens whole = head.to_prefill();
+    const Tokens wanted = limited(whole);
+    const bool uncut = !options_.chunked_prefill;
+    const bool returning = head.emitted > Tokens{0};
+    if (uncut && wanted > options_.max_num_batched_tokens && !returning) {
       replica.refuse_head(Refusal::kTokenBudget);
       continue;
     }
-    if (!options_.chunked_prefill && tokens > budget) {
+    // What has emitted is never refused: grown too long for the budget, it comes back alone.
+    const bool alone = uncut && returning && batch.empty();
+    if (uncut && wanted > budget && !alone) {
       batch.blocked_by = Blocker::kBudget;
       return;
     }
-    tokens = std::min(tokens, budget);
+    const Tokens tokens = alone ? wanted : std::min(wanted, budget);
     const Blocks need = replica.blocks_of(tokens);
     const Blocks must_fit = options_.reserve_full_isl ? replica.blocks_of(whole) : need;
     const Blocks spare = replica.running_count() > 0 ? watermark : Blocks{0};

@@ -23,7 +23,7 @@ class VllmV1Scheduler final : public Scheduler {
   void next_batch(ReplicaView& replica, SimTime now, Batch& batch) override;
 
  private:
-  [[nodiscard]] Tokens chunk(Tokens wanted, Tokens budget) const;
+  [[nodiscard]] Tokens limited(Tokens wanted) const;
   [[nodiscard]] std::optional<SeqId> first_prefill_behind_decodes(const ReplicaView& replica) const;
   // Each returns false when a sequence preempted itself: nothing more of the running set can run.
   bool schedule_running(ReplicaView& replica, Batch& batch, Tokens& budget) const;

@@ -66,10 +66,54 @@ TEST_CASE("vLLM V1 without chunked prefill refuses a prompt beyond its budget") 
   CHECK(refusal_of(options, 17, 2, 100) == Refusal::kTokenBudget);
 }
 
+// B (9 tokens) is thrown out after its fourth token: it comes back with 13, beyond the budget of 10.
+TEST_CASE("vLLM V1 without chunked prefill lets a preempted request that outgrew the budget return alone") {
+  VllmV1Options options;
+  options.chunked_prefill = false;
+  options.max_num_batched_tokens = Tokens{10};
+  RequestTable table;
+  run({{{"A", 0, 8, 9}, {"B", 0, 9, 8}}, 6, 4, options}, table);
+  CHECK(table[1].outcome == Outcome::kCompleted);
+  CHECK(table[1].emitted == 8);
+  CHECK(table[1].preemptions == 1);
+}
+
+// Three decode beside R's chunks and outgrow what admission promised to R: the chunk takes what is free, then waits
+// until decodes are retracted.
+TEST_CASE("SGLang's chunk beside decodes never takes more memory than there is") {
+  SglangOptions options;
+  options.chunked_prefill_size = Tokens{4};
+  options.mixed_chunk = true;
+  options.new_token_ratio = options.min_new_token_ratio = 0.1;
+  RequestTable table;
+  const Outcomes out =
+      run({{{"A", 0, 1, 40}, {"B", 1, 1, 40}, {"C", 2, 1, 40}, {"R", 3, 40, 2}}, 70, 1, options}, table);
+  CHECK(out.result.preemptions > 0);
+  CHECK(out.result.peak_blocks <= Blocks{70});
+  for (std::uint32_t i = 0; i < 4; ++i) CHECK(table[i].outcome == Outcome::kCompleted);
+}
+
+// One block holds a whole answer, but V0 wants a free one for every decode: B is thrown out at every step of A.
+TEST_CASE("a request may be preempted more often than 65,536 times") {
+  constexpr std::int64_t kTokens = 70'000;
+  RequestTable table;
+  const std::vector<Spec::Req> requests{{"A", 0, 1, kTokens}, {"B", 0, 1, kTokens}};
+  ListSource source(requests);
+  EqualSteps model(1);
+  PredictedExecutor executor(model);
+  const auto scheduler = make_scheduler(VllmV0Options{2, Tokens{1 << 17}, 0}, table);
+  SimulationConfig config;
+  config.replica.usable_blocks = Blocks{2};
+  config.replica.block_size = Tokens{1 << 17};
+  const RunResult result = simulate(config, table, source, *scheduler, executor);
+  CHECK(result.preemptions > 65'536);
+  CHECK(table[1].preemptions == result.preemptions);
+}
+
 TEST_CASE("Orca and static batching refuse what exceeds their reservation") {
   CHECK(refusal_of(OrcaOptions{4, Reservation::kMax, Tokens{16}}, 14, 4, 100) == Refusal::kReservation);
   CHECK(refusal_of(StaticOptions{.batch_size = 2, .max_len = Tokens{16}}, 14, 4, 100) == Refusal::kReservation);
-  CHECK(refusal_of(OrcaOptions{}, 300, 150, 400) == Refusal::kCache);
+  CHECK(refusal_of(OrcaOptions{}, 300, 150, 100) == Refusal::kCache);  // 450 tokens, room for 400
 }
 
 TEST_CASE("static batching waits for a full batch, but not longer than its timer") {
@@ -150,4 +194,28 @@ TEST_CASE("a prompt as long as the model allows is refused, an answer beyond it 
   CHECK(table[1].outcome == Outcome::kCompleted);
   CHECK(table[1].truncated);
   CHECK(table[1].emitted == 4);
+}
+
+TEST_CASE("a cap beyond the model's length reserves no more than the model can fill") {
+  const std::vector<Spec::Req> requests{{"A", 0, 12, 30}};
+  for (const SchedulerOptions& options :
+       {SchedulerOptions{StaticOptions{.batch_size = 2, .max_len = Tokens{16}}},
+        SchedulerOptions{OrcaOptions{.reserve = Reservation::kMax, .max_len = Tokens{16}}},
+        SchedulerOptions{OrcaOptions{}}, SchedulerOptions{SglangOptions{}}}) {
+    CAPTURE(scheduler_name(options));
+    ListSource source(requests);
+    EqualSteps model(1);
+    PredictedExecutor executor(model);
+    RequestTable table;
+    const auto scheduler = make_scheduler(options, table);
+    SimulationConfig config;
+    config.replica.usable_blocks = Blocks{17};  // 12 + 30 would not fit
+    config.replica.block_size = Tokens{1};
+    config.replica.max_model_len = Tokens{16};
+    config.replica.grows = replica_needs(options).grows;
+    (void)simulate(config, table, source, *scheduler, executor);
+    CHECK(table[0].outcome == Outcome::kCompleted);
+    CHECK(table[0].truncated);
+    CHECK(table[0].emitted == 4);
+  }
 }
