@@ -84,8 +84,10 @@ void Replica::commit_decodes(PlannedStep& step) {
   drain(step);
 }
 
-// Those whose last token is planned keep their places until the step has ended.
+// Those whose last token is planned keep their places until the step has ended, but take no more of a budget: the
+// next plan may differ.
 void Replica::drain(PlannedStep& step) {
+  if (!step.finishers.empty()) changed_ = true;
   for (const SeqId id : step.finishers) {
     Sequence& sequence = state_.sequences[id];
     sequence.phase = Sequence::Phase::kDraining;

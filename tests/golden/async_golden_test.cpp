@@ -56,3 +56,13 @@ TEST_CASE("async: a token in flight outlives its sequence's preemption") {
   CHECK(out.emitted_at == Times{{1, 2, 3}, {1, 4, 5}});
   CHECK(out.result.preemptions == 1);
 }
+
+// A budget of 2: A and B decode, C waits for it. A's third and last token is planned at 1 into the step from 2 to 3.
+// The plan made at 2 therefore has one token of its budget left, and C runs from 3 to 4, although A has not ended when
+// it is made.
+TEST_CASE("async: a request whose last token is planned leaves its share of the next step's budget to others") {
+  VllmV1Options options;
+  options.max_num_batched_tokens = Tokens{2};
+  const Outcomes out = run({{{"A", 0, 1, 3}, {"B", 0, 1, 5}, {"C", 0, 1, 1}}, 16, 4, options, true});
+  CHECK(out.emitted_at == Times{{1, 2, 3}, {1, 2, 3, 4, 5}, {4}});
+}

@@ -26,14 +26,14 @@ VllmV1Options random_v1(RandomStream& random) {
 
 SglangOptions random_sglang(RandomStream& random) {
   SglangOptions o;
-  o.chunked_prefill_size = Tokens{draw(random, 1, 40)};
+  o.chunked_prefill_size = Tokens{draw(random, 1, 8)};  // few beside decodes: prompts stay cut for long
   o.max_prefill_tokens = Tokens{draw(random, 5, 60)};
   o.max_running_requests = draw(random, 1, 8);
-  o.new_token_ratio = share(random, 5, 100);
+  o.new_token_ratio = share(random, 5, 40);
   o.min_new_token_ratio = 0.05;
   o.ratio_decay = share(random, 0, 5);
   o.clip_max_new_tokens = Tokens{draw(random, 1, 20)};
-  o.mixed_chunk = coin(random);
+  o.mixed_chunk = draw(random, 0, 3) != 0;
   return o;
 }
 
