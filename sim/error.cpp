@@ -19,6 +19,14 @@ std::string message(const InputPlace& place, std::string_view problem, std::stri
   return text;
 }
 
+constexpr std::size_t kMostSuggested = 6;
+
+std::string lower(std::string_view text) {
+  std::string folded(text);
+  for (char& c : folded) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  return folded;
+}
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -40,10 +48,20 @@ InputError::InputError(const InputPlace& place, std::string_view problem, std::s
     : std::runtime_error(message(place, problem, hint)), place_(place) {}
 
 std::string suggest(std::string_view wrong, const std::vector<std::string>& known) {
+  const std::string folded = lower(wrong);
+  std::vector<const std::string*> longer;  // names that begin with what was typed
+  for (const std::string& name : known) {
+    if (!folded.empty() && lower(name).starts_with(folded)) longer.push_back(&name);
+  }
+  if (!longer.empty() && longer.size() <= kMostSuggested) {
+    std::string list;
+    for (const std::string* name : longer) list += (list.empty() ? "'" : ", '") + *name + "'";
+    return "did you mean " + list + "?";
+  }
   const std::string* best = nullptr;
   std::size_t best_distance = std::max<std::size_t>(2, wrong.size() / 3) + 1;
   for (const std::string& name : known) {
-    const std::size_t distance = edit_distance(wrong, name);
+    const std::size_t distance = edit_distance(folded, lower(name));
     if (distance < best_distance) {
       best = &name;
       best_distance = distance;

@@ -38,7 +38,8 @@ class StalledError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-// "did you mean 'x'?" for the closest of `known` by edit distance, or "one of: a, b, c" when none is close.
+// "did you mean 'x'?": the names that begin with `wrong`, else the closest by edit distance, in either case; or
+// "expected one of: a, b, c" when none is close.
 [[nodiscard]] std::string suggest(std::string_view wrong, const std::vector<std::string>& known);
 
 }  // namespace servecast

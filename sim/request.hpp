@@ -61,6 +61,10 @@ struct Request {
 
   [[nodiscard]] Duration& time_in(Cause cause) { return spent[static_cast<std::size_t>(cause)]; }
   [[nodiscard]] Duration time_in(Cause cause) const { return spent[static_cast<std::size_t>(cause)]; }
+  // Before its first step: until the end of the step it arrived in, and in the queue.
+  [[nodiscard]] Duration waited() const {
+    return time_in(Cause::kBoundary) + time_in(Cause::kSlot) + time_in(Cause::kBudget) + time_in(Cause::kMemory);
+  }
 };
 
 // What a real server knows of a request. There is no output length here.

@@ -35,10 +35,7 @@ double ttft_s(const Request& r) { return seconds(r.first_token_at - r.arrived_at
 double e2e_s(const Request& r) { return seconds(r.last_token_at - r.arrived_at); }
 bool has_tpot(const Request& r) { return r.streamed && r.output > 1; }
 double tpot_s(const Request& r) { return seconds(r.last_token_at - r.first_token_at) / (r.output - 1.0); }
-double queueing_s(const Request& r) {
-  return seconds(r.time_in(Cause::kBoundary) + r.time_in(Cause::kSlot) + r.time_in(Cause::kBudget) +
-                 r.time_in(Cause::kMemory));
-}
+double queueing_s(const Request& r) { return seconds(r.waited()); }
 
 // Calls `each` for every completed request of the window.
 template <class F>

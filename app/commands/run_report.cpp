@@ -69,7 +69,7 @@ std::vector<std::string> cells_of(const PointResult& result, bool slo) {
   };
   if (slo) {
     cells.push_back(percent(s.attainment));
-    cells.push_back(human_number(s.goodput) + "/s");
+    cells.push_back(s.to > s.from ? human_number(s.goodput) + "/s" : "-");
   }
   const double peak =
       static_cast<double>(result.run.peak_blocks.count()) / static_cast<double>(result.run.usable_blocks.count());

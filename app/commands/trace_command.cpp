@@ -142,6 +142,10 @@ void write_whole(const std::string& path, const std::function<void(std::ostream&
 
 int convert(const TraceOptions& options, const Console& console) {
   const TraceFormat format = format_for(options.out);
+  std::error_code none;
+  if (std::filesystem::equivalent(options.in, options.out, none)) {
+    throw InputError({options.out, 0, {}}, "is the trace that is read", "write to another file");
+  }
   const ReadResult read = read_trace(options.in, read_options(choice_of(options)));
   const std::string report = describe(read.report);
   write_whole(options.out, [&](std::ostream& out) { write_trace(out, format, read.trace, report); });
@@ -155,7 +159,8 @@ int generate_trace(const TraceOptions& options, const Console& console) {
   const TraceFormat format = format_for(options.out);
   const Study study = load_study(options.in, options.overrides);
   if (study.points.size() > 1) {
-    throw InputError({study.file.string(), 0, "sweep"}, "spans several workloads", "fix the axes with --set");
+    throw InputError({study.file.string(), 0, "sweep"}, "spans several points; a trace is generated from one",
+                     "drop the sweep with --set 'sweep={}'");
   }
   const WorkloadSection& workload = study.points.front().experiment.workload;
   TraceCache traces;

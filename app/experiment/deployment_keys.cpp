@@ -17,7 +17,7 @@ std::vector<Key> dtype_keys() {
           choice_key("kv_dtype", {"fp32", "bf16", "fp16", "fp8", "int8", "int4", "kivi2"},
                      "Number format of the KV cache; by default that of the activations.",
                      [](Experiment& e, const Scalar& v) { e.deployment.dtypes.kv = v.text; }),
-          choice_key("activation_dtype", {"fp32", "bf16", "fp16", "fp8", "int8"},
+          choice_key("activation_dtype", {"fp32", "bf16", "fp16"},
                      "Number format of activations; by default as the model is published.",
                      [](Experiment& e, const Scalar& v) { e.deployment.dtypes.activations = v.text; })};
 }

@@ -33,11 +33,11 @@ Scalar integer(const Key& key, const Node& node, const std::string& path) {
 
 // YAML's spellings as well as C's.
 bool is_not_finite(const std::string& text) {
-  static const std::vector<std::string> names{".nan", ".inf", "nan", "inf", "infinity"};
+  static const std::vector<std::string> kNames{".nan", ".inf", "nan", "inf", "infinity"};
   std::string lower = text.substr(text.starts_with('-') || text.starts_with('+') ? 1 : 0);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return std::find(names.begin(), names.end(), lower) != names.end();
+  return std::find(kNames.begin(), kNames.end(), lower) != kNames.end();
 }
 
 Scalar number(const Key& key, const Node& node, const std::string& path) {

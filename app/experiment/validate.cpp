@@ -90,8 +90,9 @@ const Key& key_at(const Key& root, const Path& path, const InputPlace& place) {
   for (const std::string& part : path) {
     const Key* child = key->find(part);
     if (child == nullptr) {
-      const std::string within = at.empty() ? "" : " in '" + at + "'";
-      throw InputError(place, "unknown key '" + part + "'" + within, hint_for(part, *key));
+      std::string problem = "unknown key '" + part + "'";
+      if (!at.empty()) problem.append(" in '").append(at).append("'");
+      throw InputError(place, problem, hint_for(part, *key));
     }
     key = child;
     at = join_path(at, part);

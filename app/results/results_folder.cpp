@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <set>
 #include <sys/file.h>
 #include <system_error>
 #include <unistd.h>
@@ -23,9 +24,22 @@ bool ours(const fs::path& folder) {
   return fs::is_directory(folder) && (fs::exists(folder / "manifest.json") || fs::is_empty(folder));
 }
 
+// What a run writes; anything else in a results folder is its owner's.
+bool written_by_a_run(const std::string& name) {
+  static const std::set<std::string> kNames{"manifest.json", "table.csv", "summary.json", "requests.csv",
+                                            "timeline.csv"};
+  return kNames.contains(name) || name.starts_with("point-");
+}
+
 void check_replaceable(const fs::path& name) {
-  if (!fs::exists(fs::symlink_status(name)) || ours(name)) return;
-  refuse(name, "exists and holds no results of servecast", "choose another folder with --out");
+  if (!fs::exists(fs::symlink_status(name))) return;
+  if (!ours(name)) refuse(name, "exists and holds no results of servecast", "choose another folder with --out");
+  for (const fs::directory_entry& entry : fs::directory_iterator(name)) {
+    const std::string file = entry.path().filename().string();
+    if (!written_by_a_run(file))
+      refuse(name, "holds '" + file + "', which a new run would delete",
+             "move it, or choose another folder with --out");
+  }
 }
 
 void clear_leftover(const fs::path& partial) {

@@ -125,6 +125,9 @@ Deployment plan(const Experiment& experiment) {
   d.part = shard(d.model, d.tensor_parallel);
   d.dtypes = choose_dtypes(d.model, experiment.deployment.dtypes);
   for (const std::string& caveat : d.model.caveats) d.notes.push_back("model: " + caveat);
+  if (d.model.window()) {
+    d.notes.emplace_back("sliding windows shorten attention, not the KV memory: every layer keeps the whole context");
+  }
   const Tokens model_len = choose_model_len(experiment, d.model, d.notes);
   d.policy = fit_policy(experiment.deployment.policy, model_len, d.notes);
   d.host_per_step_s = experiment.deployment.host_per_step_s;

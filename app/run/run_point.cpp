@@ -27,6 +27,38 @@ void note_trace(const TraceReport& report, std::vector<std::string>& notes) {
   for (const std::string& note : report.notes) notes.push_back("trace: " + note);
 }
 
+// The queue grew: a fifth of all requests were still there when the last one came, and its tenth waited longer than
+// a request otherwise takes. Latencies then measure how long the run was.
+bool overloaded(const RequestTable& requests) {
+  const std::uint32_t n = requests.size();
+  if (n < 100) return false;
+  const SimTime last = requests[n - 1].arrived_at;
+  std::uint32_t inside = 0;
+  double service_s = 0, late_wait_s = 0;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const Request& r = requests[i];
+    if (r.outcome != Outcome::kCompleted) continue;
+    if (r.last_token_at > last) ++inside;
+    service_s += seconds(r.last_token_at - r.arrived_at - r.waited());
+    if (i >= n - n / 10) late_wait_s += seconds(r.waited());
+  }
+  return last > requests[0].arrived_at && inside > n / 5 && late_wait_s / (n / 10) > service_s / n;
+}
+
+void note_load(const PointResult& result, const RequestTable& requests, std::vector<std::string>& notes) {
+  const Summary& s = result.summary;
+  if (s.offered == 0) {
+    notes.emplace_back("the window holds no request: there is nothing to report on");
+  } else if (s.completed == 0) {
+    notes.emplace_back("no request of the window completed: there are no latencies to report");
+  }
+  if (!overloaded(requests)) return;
+  notes.push_back(
+      fmt::format("overloaded: {:.3g} requests/s came and {:.3g}/s were completed; the queue grew, "
+                  "and latencies depend on how long the run was",
+                  s.offered_rate, s.completed_rate));
+}
+
 void note_workload(const Experiment& experiment, std::vector<std::string>& notes) {
   if (experiment.workload.spec.max_tokens) {
     notes.push_back(fmt::format("max_tokens {} for every request", experiment.workload.spec.max_tokens->count()));
@@ -53,7 +85,7 @@ void note_outcome(const PointResult& result, std::vector<std::string>& notes) {
   count(s.open, "still open when the run stopped");
   count(s.outside, "outside the window");
   if (result.run.counters.host == Duration{0}) {
-    notes.emplace_back("host time: none is modelled (deployment.host); real engines add 0.5 ms a step and more");
+    notes.emplace_back("host time: none is modelled (deployment.host); engines add 0.5 ms to several ms a step");
   }
   if (result.run.stopped_at_horizon) notes.emplace_back("stopped at the horizon");
 }
@@ -86,8 +118,14 @@ PointResult run_point(const PreparedPoint& prepared, RequestTable& requests, con
   result.summary = summarise(requests, result.run, experiment.summary);
   result.realised = workload->realised();
   result.notes = prepared.deployment.notes;
-  if (prepared.trace != nullptr) note_trace(prepared.trace->report, result.notes);
+  if (prepared.trace != nullptr) {
+    note_trace(prepared.trace->report, result.notes);
+    if (prepared.trace->trace->has_prefixes()) {
+      result.notes.emplace_back("the trace's shared prefixes are not reused: every prompt is computed whole");
+    }
+  }
   note_workload(experiment, result.notes);
+  note_load(result, requests, result.notes);
   note_outcome(result, result.notes);
   return result;
 }
