@@ -53,32 +53,32 @@ std::optional<SeqId> VllmV1Scheduler::first_prefill_behind_decodes(const Replica
   return first;
 }
 
-bool VllmV1Scheduler::schedule_running(ReplicaView& replica, Batch& batch, Tokens& budget) const {
+void VllmV1Scheduler::schedule_running(ReplicaView& replica, Batch& batch, Tokens& budget) const {
   const Tokens decodes{replica.decoding_count()};
   const std::optional<SeqId> first_prefill = first_prefill_behind_decodes(replica);
   if (first_prefill && decodes <= budget && replica.decode_growth() <= replica.free_blocks()) {
     replica.decode_all(batch);
     budget -= decodes;
-    return schedule_from(replica, batch, budget, *first_prefill);
+    schedule_from(replica, batch, budget, *first_prefill);
+  } else {
+    schedule_from(replica, batch, budget, replica.first_running());
   }
-  return schedule_from(replica, batch, budget, replica.first_running());
 }
 
-bool VllmV1Scheduler::schedule_from(ReplicaView& replica, Batch& batch, Tokens& budget, SeqId id) const {
+void VllmV1Scheduler::schedule_from(ReplicaView& replica, Batch& batch, Tokens& budget, SeqId id) const {
   for (; id != kNoSeq && budget > Tokens{0}; id = replica.next_running(id)) {
     if (replica.decodes(id)) {
-      if (!make_room(replica, id, replica.decode_growth(id))) return false;
+      if (!make_room(replica, id, replica.decode_growth(id))) return;
       replica.decode(batch, id);
       budget -= Tokens{1};
     } else if (replica.prefills(id)) {
       const Tokens tokens = std::min(limited(replica.left_to_prefill(id)), budget);
       const Blocks need = replica.prefill_growth(id, tokens);
-      if (!make_room(replica, id, need)) return false;
+      if (!make_room(replica, id, need)) return;
       replica.prefill(batch, id, tokens, need);
       budget -= tokens;
     }
   }
-  return true;
 }
 
 void VllmV1Scheduler::admit(ReplicaView& replica, Batch& batch, Tokens budget) const {

@@ -25,9 +25,9 @@ class VllmV1Scheduler final : public Scheduler {
  private:
   [[nodiscard]] Tokens limited(Tokens wanted) const;
   [[nodiscard]] std::optional<SeqId> first_prefill_behind_decodes(const ReplicaView& replica) const;
-  // Each returns false when a sequence preempted itself: nothing more of the running set can run.
-  bool schedule_running(ReplicaView& replica, Batch& batch, Tokens& budget) const;
-  bool schedule_from(ReplicaView& replica, Batch& batch, Tokens& budget, SeqId id) const;
+  void schedule_running(ReplicaView& replica, Batch& batch, Tokens& budget) const;
+  // From `id` on, until the budget is used up or a sequence had to throw itself out.
+  void schedule_from(ReplicaView& replica, Batch& batch, Tokens& budget, SeqId id) const;
   void admit(ReplicaView& replica, Batch& batch, Tokens budget) const;
 
   VllmV1Options options_;

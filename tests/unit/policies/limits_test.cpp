@@ -123,6 +123,44 @@ TEST_CASE("static batching waits for a full batch, but not longer than its timer
   CHECK(run({{{"A", 0, 4, 2}, {"B", 9, 4, 2}}, 16, 4, options}).emitted_at == Times{{6, 7}, {15, 16}});
 }
 
+// A (prompt 4, 2 tokens) and B (prompt 8, 4 tokens): every step costs two slots at the longest's length, A's too when
+// it has ended; without padding a step costs who is alive.
+TEST_CASE("a padded batch costs its slots at the length of the longest, to the end") {
+  class Shapes final : public StepCostModel {
+   public:
+    StepCost cost(const StepShape& shape) override {
+      std::int64_t prompt = 0;
+      for (const PrefillChunk& chunk : shape.prefills) prompt += chunk.tokens.count();
+      seen.push_back({prompt, shape.decode_sequences, shape.decode_context.count(), shape.decode_window_context.count(),
+                      shape.sampled_rows});
+      return {std::chrono::seconds{1}, Duration{0}};
+    }
+    std::vector<std::vector<std::int64_t>> seen;
+  };
+  const auto shapes = [](bool padding) {
+    const std::vector<Spec::Req> requests{{"A", 0, 4, 2}, {"B", 0, 8, 4}};
+    const StaticOptions options{.batch_size = 2, .max_len = Tokens{16}, .padding = padding};
+    ListSource source(requests);
+    Shapes model;
+    PredictedExecutor executor(model);
+    RequestTable table;
+    const auto scheduler = make_scheduler(options, table);
+    SimulationConfig config;
+    config.replica.usable_blocks = Blocks{16};
+    config.replica.block_size = Tokens{4};
+    config.replica.grows = false;
+    config.replica.hold_until_batch_end = true;
+    config.replica.attention_window = Tokens{10};
+    (void)simulate(config, table, source, *scheduler, executor);
+    return model.seen;
+  };
+  // Prompt tokens, decode rows, their keys, those in the window of 10, rows that sample.
+  CHECK(shapes(true) == std::vector<std::vector<std::int64_t>>{
+                            {16, 0, 0, 0, 2}, {0, 2, 18, 18, 2}, {0, 2, 20, 20, 2}, {0, 2, 22, 20, 2}});
+  CHECK(shapes(false) == std::vector<std::vector<std::int64_t>>{
+                             {12, 0, 0, 0, 2}, {0, 2, 14, 14, 2}, {0, 1, 10, 10, 1}, {0, 1, 11, 10, 1}});
+}
+
 TEST_CASE("answers delivered with their batch have TTFT equal to E2E") {
   RequestTable table;
   StaticOptions options{.batch_size = 2, .max_len = Tokens{16}, .padding = true, .deliver_at_end = true};
