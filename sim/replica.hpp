@@ -29,7 +29,7 @@ struct ReplicaConfig {
   bool name_blocks = false;                         // keep block tables, not only counts (costs per sequence)
   SimTime record_gaps_from = kStart;                // inter-token gaps that end earlier are not recorded
   std::int64_t check_every = 8192;                  // steps between two checks of conservation
-  Duration sample_every = std::chrono::seconds{1};  // of the timeline; longer on long runs (see Timeline)
+  Duration sample_every = std::chrono::seconds{1};  // above 0; of the timeline; longer on long runs (see Timeline)
 };
 
 // What a run counts, besides its requests.

@@ -135,7 +135,7 @@ TEST_CASE("a request larger than the cache is counted as rejected, and the run i
   const Ran ran = folder.run("run one.yaml");
   REQUIRE_MESSAGE(ran.code == 0, ran.err);
   CHECK(ran.out.find("2/3") != std::string::npos);
-  CHECK(ran.out.find("1 requests turned away: larger than the KV cache") != std::string::npos);
+  CHECK(ran.out.find("1 request turned away: larger than the KV cache") != std::string::npos);
   const Json summary = Json::parse(folder.read("results/one/summary.json"));
   CHECK(summary["rejected_requests"] == 1);
   CHECK(summary["refused_cache_requests"] == 1);

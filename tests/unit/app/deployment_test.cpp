@@ -69,7 +69,7 @@ TEST_CASE("a model that does not fit is refused before the first event, and by h
 
 TEST_CASE("an unknown name is answered with the closest one") {
   CHECK(message_of(experiment("llama-3.1-8", "h100-sxm")) ==
-        "model: unknown model 'llama-3.1-8'; did you mean 'llama-3.1-8b'?");
+        "model: unknown model 'llama-3.1-8'; did you mean 'llama-3.1-8b', 'llama-3.1-8b-instruct'?");
   CHECK(message_of(experiment("llama-3.1-8b", "h100-smx")) ==
         "device: unknown device 'h100-smx'; did you mean 'h100-sxm'?");
   CHECK(message_of(experiment("no/such.json", "h100-sxm")) == "model: no file 'no/such.json'");
