@@ -33,6 +33,7 @@ bool overloaded(const RequestTable& requests) {
   const std::uint32_t n = requests.size();
   if (n < 100) return false;
   const SimTime last = requests[n - 1].arrived_at;
+  const std::uint32_t tenth = n / 10;
   std::uint32_t inside = 0;
   double service_s = 0, late_wait_s = 0;
   for (std::uint32_t i = 0; i < n; ++i) {
@@ -40,9 +41,9 @@ bool overloaded(const RequestTable& requests) {
     if (r.outcome != Outcome::kCompleted) continue;
     if (r.last_token_at > last) ++inside;
     service_s += seconds(r.last_token_at - r.arrived_at - r.waited());
-    if (i >= n - n / 10) late_wait_s += seconds(r.waited());
+    if (i >= n - tenth) late_wait_s += seconds(r.waited());
   }
-  return last > requests[0].arrived_at && inside > n / 5 && late_wait_s / (n / 10) > service_s / n;
+  return last > requests[0].arrived_at && inside > n / 5 && late_wait_s / tenth > service_s / n;
 }
 
 void note_load(const PointResult& result, const RequestTable& requests, std::vector<std::string>& notes) {
