@@ -3,17 +3,9 @@
 #include <algorithm>
 #include <cassert>
 
+#include "sim/overloaded.hpp"
+
 namespace servecast {
-namespace {
-
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
-
-}  // namespace
 
 const std::vector<std::string>& scheduler_names() {
   static const std::vector<std::string> kNames{"static", "orca", "vllm-v0", "vllm-v1", "sarathi", "sglang"};

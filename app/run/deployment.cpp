@@ -8,16 +8,10 @@
 #include "costmodel/model_config.hpp"
 #include "costmodel/roofline.hpp"
 #include "sim/error.hpp"
+#include "sim/overloaded.hpp"
 
 namespace servecast {
 namespace {
-
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
 
 constexpr std::int64_t kMostStepTokens = std::int64_t{1} << 31;
 

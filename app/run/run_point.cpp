@@ -3,16 +3,10 @@
 #include <fmt/format.h>
 
 #include "sim/error.hpp"
+#include "sim/overloaded.hpp"
 
 namespace servecast {
 namespace {
-
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
 
 void note_trace(const TraceReport& report, std::vector<std::string>& notes) {
   if (report.rows_dropped() > 0) {

@@ -1,11 +1,9 @@
 #include "policies/scheduling/growth.hpp"
 
 namespace servecast {
-namespace {
 
-// Frees blocks until one is free. False when `id` itself had to go.
-bool make_room_for(ReplicaView& replica, SeqId id) {
-  while (replica.free_blocks() < Blocks{1}) {
+bool make_room(ReplicaView& replica, SeqId id, Blocks need) {
+  while (replica.free_blocks() < need) {
     const SeqId victim = replica.last_running();
     const bool itself = victim == id;
     replica.preempt(victim);
@@ -13,8 +11,6 @@ bool make_room_for(ReplicaView& replica, SeqId id) {
   }
   return true;
 }
-
-}  // namespace
 
 void decode_with_a_spare_block(ReplicaView& replica, Batch& batch) {
   if (replica.free_blocks() > replica.decode_growth()) {
@@ -27,7 +23,7 @@ void decode_with_a_spare_block(ReplicaView& replica, Batch& batch) {
       id = replica.next_running(id);
       continue;
     }
-    if (!make_room_for(replica, id)) return;
+    if (!make_room(replica, id, Blocks{1})) return;
     replica.decode(batch, id);
     id = replica.next_running(id);
   }

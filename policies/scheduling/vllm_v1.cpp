@@ -2,23 +2,10 @@
 
 #include <algorithm>
 
+#include "policies/scheduling/growth.hpp"
 #include "policies/scheduling/watermark.hpp"
 
 namespace servecast {
-namespace {
-
-// Frees memory from the end of the running set until `need` blocks are free. False when `id` itself had to go.
-bool make_room(ReplicaView& replica, SeqId id, Blocks need) {
-  while (replica.free_blocks() < need) {
-    const SeqId victim = replica.last_running();
-    const bool itself = victim == id;
-    replica.preempt(victim);
-    if (itself) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 void VllmV1Scheduler::next_batch(ReplicaView& replica, SimTime, Batch& batch) {
   Tokens budget = options_.max_num_batched_tokens;

@@ -64,14 +64,14 @@ class PlantedTree(unittest.TestCase):
         self.assertEqual(file_rules.problems(self.root), ["sim/long.cpp: 401 lines, the limit is 400"])
 
     def test_tabs_and_leftovers_fail(self):
-        leftovers = ("\tint x;", "// TODO: later", "// FIXME", 'open("/work/data")', "int x;  // NOLINT", "<<<<<<< HEAD")
+        leftovers = ("\tint x;", "// TODO: later", "// FIXME", 'open("/home/data")', "int x;  // NOLINT", "<<<<<<< HEAD")
         for line in leftovers:
             with self.subTest(line=line):
                 self.plant("sim/left.cpp", line + "\n")
                 self.assertEqual(len(file_rules.problems(self.root)), 1)
 
     def test_relative_paths_and_urls_are_no_leftovers(self):
-        self.plant("sim/fine.cpp", '// see https://example.org/home/ and "/../shared/data" and tests/work/x\n')
+        self.plant("sim/fine.cpp", '// see https://example.org/home/ and "/../shared/data" and tests/root/x\n')
         self.assertEqual(file_rules.problems(self.root), [])
 
 
