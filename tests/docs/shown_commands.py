@@ -6,7 +6,7 @@ Usage: shown_commands.py ROOT PROGRAM [--update] [FILE.md...]
 A fenced block marked `sh` is run whole by bash. A block marked `text` right after it must be exactly what it prints on
 standard output; --update rewrites those. The blocks of a file run in order, in one working copy of the project, where
 `servecast` and `./dev run|cli` are PROGRAM. Lines that install, fetch, build or test are left out (SKIPPED), and so are
-blocks over data that is not beside this tree; both are told.
+blocks over data that is not beside this tree, named by the block or by an experiment that it runs; both are told.
 """
 
 import os
@@ -80,6 +80,15 @@ def has_commands(script):
     return any(line.strip() and not line.strip().startswith("#") for line in script.splitlines())
 
 
+def needs_foreign_data(script, folder):
+    """Whether the script names data outside the tree, itself or through an experiment file that it names."""
+    texts = [script]
+    for word in script.split():
+        if word.endswith(".yaml") and (folder / word).is_file():
+            texts.append((folder / word).read_text(encoding="utf-8"))
+    return any(FOREIGN_DATA in text for text in texts)
+
+
 class WorkingCopy:
     def __init__(self, root, program):
         self.root, self.program = pathlib.Path(root).resolve(), pathlib.Path(program).resolve()
@@ -144,7 +153,7 @@ def run_file(path, name, copy, update):
         if not has_commands(script):
             continue
         where = f"{name}:{block.first + 1}"
-        if FOREIGN_DATA in script and not copy.shared.is_dir():
+        if needs_foreign_data(script, copy.folder) and not copy.shared.is_dir():
             print(f"{where}: skipped, {FOREIGN_DATA} is not beside this tree")
             continue
         result = copy.run(script)

@@ -65,6 +65,13 @@ class ShownCommands(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertIn("skipped, ../shared/ is not beside this tree", said)
 
+    def test_an_experiment_over_data_that_is_not_there_is_told_and_not_an_error(self):
+        (self.root / "experiments").mkdir()
+        (self.root / "experiments" / "far.yaml").write_text("trace: ../../shared/data/x.csv\n")
+        code, said = self.run_page("```sh\nservecast a\n```\n```sh\nservecast fail experiments/far.yaml\n```\n")
+        self.assertEqual(code, 0)
+        self.assertIn("skipped", said)
+
 
 if __name__ == "__main__":
     unittest.main()
