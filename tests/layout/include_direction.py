@@ -17,7 +17,7 @@ FOLDERS = {
     "policies": ({"sim"}, set()),
     "costmodel": ({"sim"}, {"nlohmann/json", "yaml-cpp", "Boost.Graph", "Eigen"}),
     "traces": ({"sim"}, {"simdjson", "nlohmann/json", "sentencepiece", "ICU", "Boost.Random", "Boost.Math", "POSIX"}),
-    "kernels": (set(), {"CUDA", "OpenBLAS", "Eigen"}),
+    "kernels": (set(), {"CUDA", "OpenBLAS", "Eigen", "POSIX", "x86", "sanitizers"}),
     "calibrate": ({"kernels", "costmodel", "sim", "traces"}, {"Eigen", "nlohmann/json"}),
     "live": ({"kernels", "sim", "policies", "costmodel"}, {"nlohmann/json"}),
     "validate": ({"sim", "traces", "costmodel"}, {"nlohmann/json"}),
@@ -51,14 +51,25 @@ PACKAGES = {
     "doctest/": "doctest",
     "rapidcheck": "RapidCheck",
     "benchmark/": "Google Benchmark",
+    "immintrin.h": "x86",
+    "sanitizer/": "sanitizers",
     "sys/": "POSIX",
     "unistd.h": "POSIX",
     "fcntl.h": "POSIX",
+    "dlfcn.h": "POSIX",
+    "pthread.h": "POSIX",
+    "sched.h": "POSIX",
+    "time.h": "POSIX",
+    "ucontext.h": "POSIX",
 }
 
 # Package headers stay in .cpp files; these are the exceptions, each with its reason.
 IN_HEADERS = {
     ("sim/random.hpp", "boost/random/mersenne_twister.hpp"): "RandomStream is that generator, held by value",
+    ("kernels/cuda/device.hpp", "cuda_runtime.h"): "device sources see CUDA or its emulation through that one header",
+    ("kernels/cuda/device.hpp", "cuda_fp16.h"): "as above",
+    ("kernels/cuda/device.hpp", "cuda_bf16.h"): "as above",
+    ("kernels/cuda/device.hpp", "cuda_fp8.h"): "as above",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
