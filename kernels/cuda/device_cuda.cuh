@@ -1,4 +1,4 @@
-// The CUDA world's side of device.hpp. Include nothing but that. Instructions are those of the PTX ISA 8.7.
+// The CUDA world's side of device.hpp, which is what to include. Instructions are those of the PTX ISA 8.7.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// CUDA's names in the emulated world; see device.hpp. Include nothing but that.
+// CUDA's names in the emulated world; see device.hpp, which is what to include.
 #pragma once
 
 #include <algorithm>
