@@ -58,7 +58,8 @@ struct PrefillAttention {
 
 // Attention of `tokens` new tokens a sequence: 1 decodes, more verify a draft. New token i sees the whole context and
 // those new tokens j whose bit is set in ancestors[i] (its own among them); without ancestors, tokens form a chain.
-// The context is cut at `window`, counted back from the position context + (ancestors of i) − 1.
+// The context is cut at `window`, counted back from the position context + (ancestors of i) − 1; a window holds all
+// new tokens at least, so that it never cuts among them.
 // Keys are split over `splits` blocks a sequence and head; a second launch combines them.
 struct DecodeAttention {
   DType type = DType::kBf16;
@@ -121,7 +122,7 @@ struct NaiveAttention {
 [[nodiscard]] Status validate(const NaiveAttention& op);
 
 [[nodiscard]] Work work(const PrefillAttention& op);
-[[nodiscard]] Work work(const DecodeAttention& op);
+[[nodiscard]] Work work(const DecodeAttention& op);  // a tree counts as a chain: ancestors lie on the device
 [[nodiscard]] Work work(const LatentDecodeAttention& op);
 [[nodiscard]] Work work(const NaiveAttention& op);  // the scores' traffic included: it is what the form costs
 

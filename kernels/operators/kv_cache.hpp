@@ -10,7 +10,8 @@ namespace servecast::kernels {
 
 // Rotates queries and keys by their positions and writes keys and values to their slots of the cache, rounded or
 // quantised to its type. Rotation pairs element i with i + rotary/2 of a head (GPT-NeoX order); elements beyond
-// `rotary` pass through. The angles are made in double on the host (rope_table) and shared by all back ends.
+// `rotary` pass through. int8: the scale is the vector's largest magnitude / 127, in single precision. The angles are
+// made in double on the host (rope_table) and shared by all back ends.
 struct AppendKv {
   DType type = DType::kBf16;  // of queries, keys and values as they come
   std::int32_t tokens = 1;

@@ -8,8 +8,9 @@
 namespace servecast::kernels {
 
 // One token a row. Temperature 0: the largest logit (ties: the lower index). Else logits are divided by it, the top_k
-// largest kept (0: all; ties: the lower index), of those the shortest prefix by falling probability whose sum reaches
-// top_p, renormalised; the token is the first, by index, at which the running sum exceeds the row's uniform number.
+// largest kept (0: all; ties: the lower index) and renormalised, of those the shortest prefix by falling probability
+// whose sum reaches top_p (1: all), renormalised again; the token is the first, by index, at which the running sum
+// exceeds the row's uniform number.
 struct Sample {
   DType type = DType::kF32;  // of the logits
   std::int32_t rows = 1;
