@@ -11,9 +11,9 @@ namespace servecast::kernels::emulation {
 
 void carry_out(const CopyRequest& request) {
   const auto source_bytes = static_cast<std::size_t>(request.source_bytes);
-  sanitizers::writes(request.to, kAsyncCopyBytes);
+  sanitizers::writes(request.to, kAsyncCopyBytes, request.code);
   if (source_bytes != 0) {
-    sanitizers::reads(request.from, source_bytes);
+    sanitizers::reads(request.from, source_bytes, request.code);
     std::memcpy(request.to, request.from, source_bytes);
   }
   std::memset(static_cast<std::byte*>(request.to) + source_bytes, 0, kAsyncCopyBytes - source_bytes);

@@ -9,6 +9,7 @@ struct CopyRequest {
   void* to = nullptr;
   const void* from = nullptr;
   int source_bytes = 0;  // of 16; the rest is zeros
+  void* code = nullptr;  // where it was asked for
 };
 
 inline constexpr int kAsyncCopyBytes = 16;

@@ -83,12 +83,12 @@ void copy_async(void* to, const void* from, int source_bytes, Place place) {
   if (sanitizers::forbidden(from, static_cast<std::size_t>(source_bytes))) {
     engine.fail("cp.async reads outside of global memory", place);
   }
-  const CopyRequest request{to, from, source_bytes};
+  const CopyRequest request{to, from, source_bytes, __builtin_return_address(0)};
   if (engine.options().async_copy == AsyncCopy::kEager) {
     carry_out(request);
     return;
   }
-  sanitizers::writes(to, kAsyncCopyBytes);  // any time from now to the wait
+  sanitizers::writes(to, kAsyncCopyBytes, request.code);  // any time from now to the wait
   engine.self().copies.push(request);
 }
 

@@ -12,8 +12,8 @@ extern "C" {
 [[gnu::weak]] void __tsan_switch_to_fiber(void* fiber, unsigned flags);
 [[gnu::weak]] void __tsan_acquire(void* address);
 [[gnu::weak]] void __tsan_release(void* address);
-[[gnu::weak]] void __tsan_read_range(void* address, unsigned long bytes);
-[[gnu::weak]] void __tsan_write_range(void* address, unsigned long bytes);
+[[gnu::weak]] void __tsan_read_range_pc(void* address, unsigned long bytes, void* code);
+[[gnu::weak]] void __tsan_write_range_pc(void* address, unsigned long bytes, void* code);
 
 [[gnu::weak]] void __sanitizer_start_switch_fiber(void** fake_stack, const void* bottom, std::size_t bytes);
 [[gnu::weak]] void __sanitizer_finish_switch_fiber(void* fake_stack, const void** bottom, std::size_t* bytes);
@@ -31,12 +31,13 @@ inline void release(void* address) {
   if (__tsan_release != nullptr) __tsan_release(address);
 }
 
-// Accesses that the emulator makes for the running thread.
-inline void reads(const void* address, std::size_t bytes) {
-  if (__tsan_read_range != nullptr) __tsan_read_range(const_cast<void*>(address), bytes);
+// Accesses that the emulator makes for the running thread. `code` is where the kernel asked for them: the line that a
+// report shows.
+inline void reads(const void* address, std::size_t bytes, void* code) {
+  if (__tsan_read_range_pc != nullptr) __tsan_read_range_pc(const_cast<void*>(address), bytes, code);
 }
-inline void writes(void* address, std::size_t bytes) {
-  if (__tsan_write_range != nullptr) __tsan_write_range(address, bytes);
+inline void writes(void* address, std::size_t bytes, void* code) {
+  if (__tsan_write_range_pc != nullptr) __tsan_write_range_pc(address, bytes, code);
 }
 
 // Whether the address sanitizer knows that some of it may not be touched.
