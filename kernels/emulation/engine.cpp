@@ -100,7 +100,7 @@ void Engine::run_block(std::uint64_t number) {
   sanitizers::acquire(&end_edge_);
   if (!failed_) return;
   failed_ = false;
-  for (unsigned i = 0; i < size_; ++i) (*threads_)[i].fiber.abandon();
+  for (unsigned i = 0; i < size_; ++i) (*threads_)[i].fiber.abandon(caller_);
   throw Error(std::exchange(error_, {}));
 }
 
@@ -134,19 +134,16 @@ void Engine::begin_threads() {
 void Engine::thread_main() {
   Fiber::entered();
   sanitizers::acquire(&engine.start_edge_);
-  std::string thrown;
-  bool threw = false;
+  Message thrown;
   try {
     engine.body_.call(engine.body_.context);
   } catch (const std::exception& exception) {
-    threw = true;
-    thrown = exception.what();
+    thrown = engine.about_self().add("an exception leaves the kernel: ").add(exception.what());
   } catch (...) {
-    threw = true;
-    thrown = "not a std::exception";
+    thrown = engine.about_self().add("something that is no std::exception leaves the kernel");
   }
   sanitizers::release(&engine.end_edge_);
-  if (threw) engine.stop(about(engine.self()).append("an exception leaves the kernel: ").append(thrown));
+  if (!thrown.text().empty()) engine.stop(thrown);
   engine.end_thread();
 }
 
@@ -161,25 +158,48 @@ void Engine::end_thread() {
 }
 
 // What the thread's locals own is lost: nothing unwinds its stack.
-void Engine::stop(std::string message) {
+void Engine::stop(const Message& message) {
   failed_ = true;
-  error_ = std::move(message);
+  error_ = message.text();
   running_->fiber.switch_to(caller_, true);
   std::abort();  // nothing switches back
 }
 
-void Engine::fail(std::string_view what, Place place) {
-  std::string message = about(self());
-  message.append(what).append(at(place));
-  stop(std::move(message));
+Message Engine::about_self() const {
+  Message message("thread ");
+  message.add(running_->index).add(" of block ").add(launch_state.block_index).add(": ");
+  return message;
 }
+
+void Engine::fail(const Message& what, Place place) { stop(about_self().add(what.text()).add(", at ").add(place)); }
 
 void Engine::require(int architecture, const char* instruction, Place place) {
   if (options_.architecture >= architecture) return;
-  std::string what = instruction;
-  what.append(" needs sm_").append(std::to_string(architecture));
-  what.append(", this is sm_").append(std::to_string(options_.architecture));
-  fail(what, place);
+  Message what(instruction);
+  what.add(" needs sm_").add(static_cast<std::uint64_t>(architecture));
+  fail(what.add(", this is sm_").add(static_cast<std::uint64_t>(options_.architecture)), place);
+}
+
+// Groups the waiting threads by what they wait in.
+Message Engine::deadlock() const {
+  Message message("deadlock in block ");
+  message.add(launch_state.block_index).add(": no thread can go on");
+  std::array<bool, kMaxThreads> told{};
+  for (unsigned i = 0; i < size_; ++i) {
+    const Thread& first = (*threads_)[i];
+    if (first.state == State::kEnded || told[i]) continue;
+    unsigned group = 0;
+    for (unsigned j = i; j < size_; ++j) {
+      const Thread& thread = (*threads_)[j];
+      if (thread.state != first.state || thread.place != first.place) continue;
+      told[j] = true;
+      ++group;
+    }
+    message.add("; ").add(group).add(" in ").add(first.waits_in).add(", at ").add(first.place);
+    message.add(", the first is thread ").add(first.index);
+  }
+  message.add("; ").add(size_ - alive_).add(" have ended");
+  return message;
 }
 
 }  // namespace servecast::kernels::emulation

@@ -12,6 +12,7 @@
 #include "kernels/emulation/fiber.hpp"
 #include "kernels/emulation/instructions.hpp"
 #include "kernels/emulation/limits.hpp"
+#include "kernels/emulation/messages.hpp"
 #include "kernels/emulation/scheduler.hpp"
 
 namespace servecast::kernels::emulation {
@@ -72,7 +73,8 @@ class Engine {
   void sync_threads(Place place);
   void meet(const WarpOperation& operation, std::uint32_t mask, void* argument, Place place);
   // Ends the launch with an Error about the running thread.
-  [[noreturn]] void fail(std::string_view what, Place place);
+  [[noreturn]] void fail(const Message& what, Place place);
+  [[noreturn]] void fail(std::string_view what, Place place) { fail(Message(what), place); }
   void require(int architecture, const char* instruction, Place place);
 
   [[nodiscard]] Thread& self() { return *running_; }
@@ -97,8 +99,9 @@ class Engine {
   void check_mask(const Warp& warp, const WarpOperation& operation, std::uint32_t mask, Place place);
   void complete(Warp& warp, Meeting& meeting);
 
-  [[noreturn]] void stop(std::string message);
-  [[nodiscard]] std::string deadlock() const;
+  [[noreturn]] void stop(const Message& message);
+  [[nodiscard]] Message about_self() const;
+  [[nodiscard]] Message deadlock() const;
 
   Options options_;
   LaunchShape shape_;

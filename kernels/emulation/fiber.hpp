@@ -34,8 +34,9 @@ class Fiber {
   // The first thing a fiber does.
   static void entered();
 
-  // Forgets what a sanitizer knows of calls that will never return.
-  void abandon();
+  // Called in `caller`: this fiber has calls that will never return, and a sanitizer may forget them. What it did
+  // comes before what the caller does next.
+  void abandon(Fiber& caller);
 
  private:
   void map_stack();

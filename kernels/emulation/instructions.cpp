@@ -2,7 +2,6 @@
 #include "kernels/emulation/instructions.hpp"
 
 #include <bit>
-#include <string>
 
 #include "kernels/emulation/engine.hpp"
 #include "kernels/emulation/sanitizers.hpp"
@@ -26,9 +25,8 @@ void exchange(void* const* arguments, std::uint32_t mask) {
   for_each_lane(mask, [&](unsigned lane) {
     auto& reader = *static_cast<ShuffleArgument*>(arguments[lane]);
     if ((mask >> reader.source & 1U) == 0) {
-      std::string what = "a shuffle: lane ";
-      what.append(std::to_string(lane)).append(" reads lane ").append(std::to_string(reader.source));
-      what.append(", which is not in the mask or does not exist");
+      Message what("a shuffle: lane ");
+      what.add(lane).add(" reads lane ").add(reader.source).add(", which is not in the mask or does not exist");
       engine.fail(what, reader.place);
     }
     reader.result = static_cast<const ShuffleArgument*>(arguments[reader.source])->bits;

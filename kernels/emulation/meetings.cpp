@@ -1,6 +1,5 @@
 // How threads wait for each other: the block's barrier, and the warp operations' rendezvous.
 #include <bit>
-#include <string>
 
 #include "kernels/emulation/engine.hpp"
 #include "kernels/emulation/messages.hpp"
@@ -11,10 +10,10 @@ namespace {
 
 void* address_of(Edge& edge, unsigned round) { return &edge.address[round % 2]; }
 
-std::string lane_text(const char* operation, const char* what, std::uint32_t lanes) {
-  std::string text = operation;
-  text.append(what).append(std::to_string(std::countr_zero(lanes)));
-  return text;
+Message about_lane(const char* operation, const char* what, std::uint32_t lanes) {
+  Message message(operation);
+  message.add(what).add(static_cast<std::uint64_t>(std::countr_zero(lanes)));
+  return message;
 }
 
 }  // namespace
@@ -60,8 +59,8 @@ void Engine::sync_threads(Place place) {
   if (at_barrier_ == 0) {
     barrier_place_ = place;
   } else if (barrier_place_ != place) {
-    std::string what = "divergent __syncthreads: others of the block wait in another one";
-    what.append(at(barrier_place_)).append("; this one is");
+    Message what("divergent __syncthreads: others of the block wait in another one, at ");
+    what.add(barrier_place_).add("; this one is");
     fail(what, place);
   }
   void* const edge = address_of(barrier_edge_, barrier_edge_.round);
@@ -83,13 +82,13 @@ void Engine::check_mask(const Warp& warp, const WarpOperation& operation, std::u
   const std::uint32_t absent = operation.whole_warp ? ~warp.existing : 0U;
   const std::uint32_t ended = mask & warp.ended;
   if ((mask >> running->lane & 1U) == 0)
-    fail(lane_text(operation.name, ": the mask lacks its own lane ", 1U << running->lane), place);
+    fail(about_lane(operation.name, ": the mask lacks its own lane ", 1U << running->lane), place);
   if (operation.whole_warp && mask != ~0U)
-    fail(lane_text(operation.name, ": needs the whole warp, the mask lacks lane ", ~mask), place);
+    fail(about_lane(operation.name, ": needs the whole warp, the mask lacks lane ", ~mask), place);
   if (absent != 0)
-    fail(lane_text(operation.name, ": needs the whole warp, the block does not have lane ", absent), place);
+    fail(about_lane(operation.name, ": needs the whole warp, the block does not have lane ", absent), place);
   if (ended != 0 && !operation.allows_ended) {
-    fail(lane_text(operation.name, ": the mask names a lane that has ended, ", ended), place);
+    fail(about_lane(operation.name, ": the mask names a lane that has ended, ", ended), place);
   }
 }
 
@@ -101,9 +100,9 @@ Meeting& Engine::join(Warp& warp, const WarpOperation& operation, std::uint32_t 
       free = &meeting;
     } else if (meeting.mask == mask) {
       if (meeting.operation == &operation && meeting.place == place) return meeting;
-      std::string what = operation.name;
-      what.append(": other lanes of the mask are in another warp operation, ").append(meeting.operation->name);
-      what.append(at(meeting.place)).append("; this one is");
+      Message what(operation.name);
+      what.add(": other lanes of the mask are in another warp operation, ").add(meeting.operation->name);
+      what.add(", at ").add(meeting.place).add("; this one is");
       fail(what, place);
     }
   }
@@ -150,8 +149,8 @@ void Engine::leave_meetings(Thread& thread) {
     Meeting& meeting = warp.meetings[i];
     if (meeting.arrived == 0 || (meeting.mask >> thread.lane & 1U) == 0) continue;
     if (!meeting.operation->allows_ended) {
-      std::string what = "ends while lanes of its warp wait for it in ";
-      what.append(meeting.operation->name);
+      Message what("ends while lanes of its warp wait for it in ");
+      what.add(meeting.operation->name);
       fail(what, meeting.place);
     }
     if (meeting.arrived == (meeting.mask & warp.existing & ~warp.ended)) complete(warp, meeting);
