@@ -1,0 +1,7 @@
+#include "kernels/cuda/attention/prefill_launch.cuh"
+
+namespace servecast::kernels::SERVECAST_DEVICE {
+
+template Status launch_prefill<64>(const PrefillAttention& op, const Target& target, DeviceStream stream);
+
+}  // namespace servecast::kernels::SERVECAST_DEVICE
