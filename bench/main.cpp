@@ -2,7 +2,9 @@
 //   sim        a million requests through one replica, by policy, cap and load
 //   stretch    a fixed set that only decodes: cost per step at 16 and at 1,024 running
 //   costmodel  nanoseconds a step of the roofline
-//   smoke      the first of each, short
+//   smoke      the first of sim for each policy, short
+//   kernels    the CPU set: its product beside OpenBLAS, decode attention beside memcpy
+//   gemm-at-every-m  the product at each m from 1 to 256, some five minutes
 // servecast_bench --case POLICY CAP REQUESTS RATE BLOCK_SHARE FIXED_OUTPUT: one run, for the parent that measures it.
 #include <fmt/format.h>
 #include <string_view>

@@ -50,8 +50,13 @@ SimTiming report(const Self& self, SimCase what, const std::string& load, bool d
 }  // namespace
 
 const std::vector<Suite>& suites() {
-  static const std::vector<Suite> all{
-      {"sim", run_sim}, {"stretch", run_stretch}, {"costmodel", run_costmodel}, {"smoke", run_smoke}};
+  static const std::vector<Suite> all{{"sim", run_sim},
+                                      {"stretch", run_stretch},
+                                      {"costmodel", run_costmodel},
+                                      {"smoke", run_smoke},
+                                      {"kernels-gemm", run_kernel_gemm},
+                                      {"kernels-attention", run_kernel_attention},
+                                      {"gemm-at-every-m", run_every_gemm}};
   return all;
 }
 

@@ -18,5 +18,8 @@ void run_sim(const Self& self);
 void run_stretch(const Self& self);
 void run_costmodel(const Self& self);
 void run_smoke(const Self& self);
+void run_kernel_gemm(const Self& self);
+void run_kernel_attention(const Self& self);
+void run_every_gemm(const Self& self);
 
 }  // namespace servecast::bench
