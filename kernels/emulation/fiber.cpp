@@ -95,6 +95,10 @@ constexpr std::size_t kColourBytes = 256;
 
 Fiber* came_from = nullptr;
 
+void unpoison(std::byte* stack) {
+  if (__asan_unpoison_memory_region != nullptr) __asan_unpoison_memory_region(stack, kStack);
+}
+
 #if !defined(SERVECAST_FIBER_UCONTEXT)
 // A frame as servecast_fiber_switch leaves it: registers of 0, so that a stack trace ends here, and `entry` to return
 // to.
@@ -124,6 +128,7 @@ Fiber::~Fiber() {
 }
 
 void Fiber::abandon(Fiber& caller) {
+  if (mapping_ != nullptr) unpoison(mapping_ + kPage);
   if (tsan_ == nullptr) return;
   __tsan_switch_to_fiber(tsan_, kSync);
   __tsan_switch_to_fiber(caller.tsan_, kSync);
@@ -145,6 +150,7 @@ void Fiber::map_stack() {
   if (mapping == MAP_FAILED) throw std::bad_alloc();
   mapping_ = static_cast<std::byte*>(mapping);
   if (mprotect(mapping_, kPage, PROT_NONE) != 0) throw std::bad_alloc();
+  unpoison(mapping_ + kPage);  // something else may have lain there
 }
 
 void Fiber::prepare(Entry entry, unsigned number) {
@@ -153,7 +159,6 @@ void Fiber::prepare(Entry entry, unsigned number) {
   bottom_ = stack;
   bytes_ = kStack;
   fake_stack_ = nullptr;
-  if (__asan_unpoison_memory_region != nullptr) __asan_unpoison_memory_region(stack, kStack);
   if (__tsan_create_fiber != nullptr && tsan_ == nullptr) tsan_ = __tsan_create_fiber(0);
   const std::size_t usable = kStack - number % kColours * kColourBytes;
 #if defined(SERVECAST_FIBER_UCONTEXT)

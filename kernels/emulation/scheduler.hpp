@@ -14,13 +14,13 @@ class RandomOrder {
  public:
   explicit RandomOrder(std::uint64_t seed) : state_(seed) {}
 
-  // Below `bound`, which is at least 1 and small beside 2^64.
+  // Below `bound`, which is at least 1 and less than 2^32.
   std::uint64_t below(std::uint64_t bound) {
     state_ += 0x9e3779b97f4a7c15ULL;
     std::uint64_t mixed = state_;
     mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ULL;
     mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebULL;
-    return (mixed ^ (mixed >> 31)) % bound;
+    return ((mixed ^ (mixed >> 31)) >> 32) * bound >> 32;
   }
 
  private:
