@@ -1,4 +1,6 @@
 #include <cmath>
+#include <iomanip>
+#include <sstream>
 
 #include "traces/arrivals.hpp"
 #include "traces/numbers.hpp"
@@ -63,7 +65,12 @@ struct Check {
 };
 
 struct Describe {
-  static std::string rate(double value) { return format_number(value) + " requests/s"; }
+  // Six digits: a rate that was searched has seventeen.
+  static std::string rate(double value) {
+    std::ostringstream text;
+    text << std::setprecision(6) << value << " requests/s";
+    return std::move(text).str();
+  }
   std::string operator()(const ArrivalsAsRecorded& spec) const {
     return spec.time_scale == 1.0 ? "as recorded" : "as recorded, times " + format_number(spec.time_scale);
   }

@@ -71,6 +71,14 @@ void check(const ArrivalSpec& spec);
 // "poisson, 8 requests/s"
 [[nodiscard]] std::string describe(const ArrivalSpec& spec);
 
+// Requests per second in the long run; of recorded arrivals (n − 1)/(last − first). Nothing where a process has no rate
+// (all at once, closed loop, recorded arrivals that all come together).
+[[nodiscard]] std::optional<double> mean_rate(const ArrivalSpec& spec, const Trace* trace = nullptr);
+
+// The same process at another mean rate: with the same stream it draws the same numbers, so that runs at two rates
+// differ by the rate alone. Requires that it has one, and a rate above 0.
+[[nodiscard]] ArrivalSpec at_rate(const ArrivalSpec& spec, double rate_per_s, const Trace* trace = nullptr);
+
 // Instants in order, the first at 0.
 class ArrivalTimes {
  public:

@@ -22,6 +22,7 @@ struct Console {
 using Action = std::function<int()>;
 
 void add_run_command(CLI::App& program, const Console& console, Action& chosen);
+void add_goodput_command(CLI::App& program, const Console& console, Action& chosen);
 void add_model_command(CLI::App& program, const Console& console, Action& chosen);
 void add_trace_command(CLI::App& program, const Console& console, Action& chosen);
 void add_list_command(CLI::App& program, const Console& console, Action& chosen);

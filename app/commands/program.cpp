@@ -29,6 +29,7 @@ int parse_and_act(const std::vector<std::string>& arguments, std::ostream& out, 
   const Console console{out, err, arguments};
   Action chosen;
   add_run_command(program, console, chosen);
+  add_goodput_command(program, console, chosen);
   add_model_command(program, console, chosen);
   add_trace_command(program, console, chosen);
   add_list_command(program, console, chosen);

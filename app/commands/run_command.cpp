@@ -29,23 +29,6 @@ struct RunOptions {
   bool no_files = false;
 };
 
-std::vector<InputFile> inputs_of(const Study& study, const std::vector<PreparedPoint>& points,
-                                 const TraceCache& traces) {
-  std::vector<InputFile> inputs{fingerprint("experiment", study.file)};
-  const auto add = [&](const char* role, const std::filesystem::path& path) {
-    for (const InputFile& known : inputs) {
-      if (known.path == path) return;
-    }
-    inputs.push_back(fingerprint(role, path));
-  };
-  for (const PreparedPoint& point : points) {
-    add("model", point.deployment.model_file);
-    add("device", point.deployment.device_file);
-  }
-  for (InputFile& file : traces.files()) inputs.push_back(std::move(file));
-  return inputs;
-}
-
 // Throws InputError where --require-slo has nothing to require.
 void check_slo_is_stated(const Study& study) {
   for (const GridPoint& point : study.points) {

@@ -95,9 +95,8 @@ std::string load_line(const PreparedPoint& point, const PointResult& result) {
   const Realised& r = result.realised;
   const double requests = std::max(1.0, static_cast<double>(r.requests));
   return fmt::format("load: {} ({}); realised {} requests at {}/s, {} prompt and {} output tokens on average",
-                     describe(point.point->experiment.workload.spec.arrivals),
-                     describe_lengths(point.point->experiment), human_count(r.requests), human_number(r.rate_per_s()),
-                     human_number(static_cast<double>(r.prompt_tokens) / requests),
+                     describe(result.arrivals), describe_lengths(point.point->experiment), human_count(r.requests),
+                     human_number(r.rate_per_s()), human_number(static_cast<double>(r.prompt_tokens) / requests),
                      human_number(static_cast<double>(r.output_tokens) / requests));
 }
 

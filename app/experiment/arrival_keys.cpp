@@ -12,9 +12,15 @@ Assign set(Member member) {
   return [member](Experiment& e, const Scalar& v) { std::get<Process>(e.workload.spec.arrivals).*member = v.number; };
 }
 
+// `goodput` leaves a rate of 1 to start the search from.
 template <class Process>
-Key rate_key(std::string about = "Mean rate.") {
-  return number_key("rate", "requests/s", kRate, std::move(about), set<Process>(&Process::rate_per_s)).needed();
+Key rate_key(std::string about = "Mean rate; `goodput`: the highest at which the SLOs are met, searched.") {
+  Key key = number_key("rate", "requests/s", kRate, std::move(about), [](Experiment& e, const Scalar& v) {
+    e.workload.rate_is_goodput = !v.text.empty();
+    std::get<Process>(e.workload.spec.arrivals).rate_per_s = v.text.empty() ? v.number : 1;
+  });
+  key.word = "goodput";
+  return std::move(key).needed();
 }
 
 template <class Process>

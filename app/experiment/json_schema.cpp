@@ -32,9 +32,11 @@ Json integer_schema(const Key& key) {
 }
 
 Json number_schema(const Key& key) {
-  return {{"type", "number"},
-          {key.numbers.above_least ? "exclusiveMinimum" : "minimum", key.numbers.least},
-          {"maximum", key.numbers.most}};
+  Json number{{"type", "number"},
+              {key.numbers.above_least ? "exclusiveMinimum" : "minimum", key.numbers.least},
+              {"maximum", key.numbers.most}};
+  if (key.word.empty()) return number;
+  return {{"anyOf", {Json{{"const", key.word}}, std::move(number)}}};
 }
 
 Json one_of_schema(const Key& key, const std::string& path) {

@@ -135,7 +135,7 @@ std::string expected(const Key& key) {
       return key.word.empty() ? number : "'" + key.word + "' or " + number;
     }
     case Key::Kind::kNumber:
-      return expected_number(key.numbers);
+      return (key.word.empty() ? "" : "'" + key.word + "' or ") + expected_number(key.numbers);
     case Key::Kind::kBoolean:
       return "true or false";
     case Key::Kind::kChoice:

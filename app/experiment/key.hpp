@@ -52,7 +52,7 @@ struct Key {
 
   IntegerRange integers;
   NumberRange numbers;
-  std::string word;                  // stands for the absence of a number: "pinned"
+  std::string word;                  // may stand in place of a number, assigned as text: "pinned", "goodput"
   std::vector<std::string> choices;  // also the alternatives' names are choices
 
   std::vector<Key> keys;     // of a map, or of a one-of

@@ -33,7 +33,8 @@ std::string values(const Key& key) {
     }
     case Key::Kind::kNumber: {
       const std::string least = (key.numbers.above_least ? "above " : "") + decimal(key.numbers.least);
-      return "number, " + least + " to " + decimal(key.numbers.most) + unit;
+      return (key.word.empty() ? "" : code(key.word) + " or ") + "number, " + least + " to " +
+             decimal(key.numbers.most) + unit;
     }
     default:
       return expected(key).substr(2);  // without its "a "

@@ -93,11 +93,11 @@ class Resolver {
       key.assign(out_.experiment, value);
       return std::filesystem::absolute(value.text).string();  // means the same wherever it is read again
     }
-    const bool absent = !key.word.empty() && value.text == key.word;
-    if (key.assign && !absent) key.assign(out_.experiment, value);
+    if (key.assign) key.assign(out_.experiment, value);
+    if (!key.word.empty() && value.text == key.word) return value.text;
     if (key.kind == Key::Kind::kBoolean) return value.flag;
     if (key.kind == Key::Kind::kNumber) return value.number;
-    if (key.kind == Key::Kind::kInteger && !absent) return value.integer;
+    if (key.kind == Key::Kind::kInteger) return value.integer;
     return value.text;
   }
 

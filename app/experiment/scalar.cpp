@@ -41,6 +41,7 @@ bool is_not_finite(const std::string& text) {
 }
 
 Scalar number(const Key& key, const Node& node, const std::string& path) {
+  if (!key.word.empty() && node.text == key.word) return {.text = key.word};
   if (!node.quoted && is_not_finite(node.text)) {
     throw InputError(node.place(path), node.text + " is not finite", "expected " + expected(key));
   }

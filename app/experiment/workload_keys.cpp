@@ -64,7 +64,9 @@ Key max_tokens_key() {
   Key key = integer_key("max_tokens", "tokens", kTokens,
                         "The client's cap on an answer, which schedulers see; `pinned`: each request's own output "
                         "length, as replays that ignore the end token do.",
-                        [](Experiment& e, const Scalar& v) { e.workload.spec.max_tokens = Tokens{v.integer}; });
+                        [](Experiment& e, const Scalar& v) {
+                          if (v.text.empty()) e.workload.spec.max_tokens = Tokens{v.integer};
+                        });
   key.word = "pinned";
   return std::move(key).with_default("pinned");
 }

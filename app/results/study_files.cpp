@@ -42,6 +42,23 @@ Json points_json(const std::vector<PreparedPoint>& points) {
 
 }  // namespace
 
+std::vector<InputFile> inputs_of(const Study& study, const std::vector<PreparedPoint>& points,
+                                 const TraceCache& traces) {
+  std::vector<InputFile> inputs{fingerprint("experiment", study.file)};
+  const auto add = [&](const char* role, const std::filesystem::path& path) {
+    for (const InputFile& known : inputs) {
+      if (known.path == path) return;
+    }
+    inputs.push_back(fingerprint(role, path));
+  };
+  for (const PreparedPoint& point : points) {
+    add("model", point.deployment.model_file);
+    add("device", point.deployment.device_file);
+  }
+  for (InputFile& file : traces.files()) inputs.push_back(std::move(file));
+  return inputs;
+}
+
 std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";

@@ -16,6 +16,10 @@ struct RunFacts {
   double wall_s = 0;
 };
 
+// Every file that the study was read from, each once.
+[[nodiscard]] std::vector<InputFile> inputs_of(const Study& study, const std::vector<PreparedPoint>& points,
+                                               const TraceCache& traces);
+
 // The only file that may differ between two runs of one experiment: it holds the command and the time it took.
 [[nodiscard]] std::string manifest_json(const Study& study, const std::vector<PreparedPoint>& points,
                                         const RunFacts& facts);

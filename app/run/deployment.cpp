@@ -163,6 +163,8 @@ std::unique_ptr<StepCostModel> make_cost_model(const Deployment& deployment) {
                                          deployment.tensor_parallel, host);
 }
 
+int gpus_of(const Deployment& deployment) { return deployment.tensor_parallel; }
+
 double kv_bytes_of(const Deployment& deployment, double blocks) {
   const bool slots = replica_needs(deployment.policy).slots;
   const double each = slots ? static_cast<double>(deployment.memory.kv_bits_per_token) / 8

@@ -48,6 +48,9 @@ struct LargestStep {
 // For one run: cost models remember, and are not shared between threads.
 [[nodiscard]] std::unique_ptr<StepCostModel> make_cost_model(const Deployment& deployment);
 
+// Devices that serve it, all replicas together.
+[[nodiscard]] int gpus_of(const Deployment& deployment);
+
 // Bytes of all devices of the replica that `blocks` of its cache take.
 [[nodiscard]] double kv_bytes_of(const Deployment& deployment, double blocks);
 // "KV cache: 27,420 blocks of 16 tokens = 438,720 tokens (57.50 GB on 1 device); ..."

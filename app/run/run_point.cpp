@@ -109,6 +109,7 @@ PointResult run_point(const PreparedPoint& prepared, RequestTable& requests, con
 
   PointResult result;
   result.axes = prepared.point->axes;
+  result.arrivals = experiment.workload.spec.arrivals;
   result.run = simulate(config, requests, *workload, *scheduler, executor, nullptr, progress);
   result.summary = summarise(requests, result.run, experiment.summary);
   result.realised = workload->realised();

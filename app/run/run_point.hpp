@@ -26,6 +26,7 @@ struct PreparedPoint {
 
 struct PointResult {
   std::vector<std::pair<std::string, std::string>> axes;
+  ArrivalSpec arrivals;  // as run: at the rate that was found, where it was to be searched
   RunResult run;
   Summary summary;
   Realised realised;

@@ -6,6 +6,7 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include "app/run/goodput.hpp"
 #include "sim/error.hpp"
 
 namespace servecast {
@@ -36,10 +37,9 @@ void run_one(const PreparedPoint& prepared, std::size_t index, ProgressBoard& bo
     board.requests_ended(ended - told);
     told = ended;
   };
-  naming_the_point(prepared, [&] {
-    result = run_point(prepared, requests, progress);
-    if (sink) sink(index, result, requests);
-  });
+  const bool searched = prepared.point->experiment.workload.rate_is_goodput;
+  result = searched ? run_at_goodput(prepared, requests, progress) : run_point(prepared, requests, progress);
+  if (sink) sink(index, result, requests);
   board.requests_ended(requests.size() - told);
   board.point_done();
 }
@@ -52,25 +52,27 @@ std::vector<PreparedPoint> prepare_sweep(const Study& study, TraceCache& traces)
   for (const GridPoint& point : study.points) {
     PreparedPoint named;
     named.point = &point;
-    naming_the_point(named, [&] { points.push_back(prepare_point(point, traces)); });
+    naming_the_point(named, [&] {
+      points.push_back(prepare_point(point, traces));
+      if (point.experiment.workload.rate_is_goodput) check_goodput_is_defined(points.back());
+    });
   }
   return points;
 }
 
-std::vector<PointResult> run_sweep(const std::vector<PreparedPoint>& points, int threads, ProgressBoard& board,
-                                   const PointSink& sink) {
+void for_each_point(const std::vector<PreparedPoint>& points, int threads,
+                    const std::function<void(std::size_t)>& act) {
   namespace tbb = oneapi::tbb;
   const int used = threads > 0 ? threads : tbb::this_task_arena::max_concurrency();
   const tbb::global_control control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(used));
   tbb::task_arena arena(used);
 
-  std::vector<PointResult> results(points.size());
   std::vector<std::exception_ptr> errors(points.size());
   std::atomic<std::size_t> first_failed{points.size()};
   const auto run = [&](std::size_t index) {
     if (index > first_failed) return;  // its result would be thrown away
     try {
-      run_one(points[index], index, board, sink, results[index]);
+      naming_the_point(points[index], [&] { act(index); });
     } catch (...) {
       errors[index] = std::current_exception();
       std::size_t before = first_failed;
@@ -87,6 +89,13 @@ std::vector<PointResult> run_sweep(const std::vector<PreparedPoint>& points, int
         tbb::simple_partitioner{});
   });
   if (first_failed < points.size()) std::rethrow_exception(errors[first_failed]);
+}
+
+std::vector<PointResult> run_sweep(const std::vector<PreparedPoint>& points, int threads, ProgressBoard& board,
+                                   const PointSink& sink) {
+  std::vector<PointResult> results(points.size());
+  for_each_point(points, threads,
+                 [&](std::size_t index) { run_one(points[index], index, board, sink, results[index]); });
   return results;
 }
 

@@ -12,11 +12,14 @@ namespace servecast {
 // Every point loaded and planned, in grid order. Throws InputError that names the point.
 [[nodiscard]] std::vector<PreparedPoint> prepare_sweep(const Study& study, TraceCache& traces);
 
+// Calls act(index) for every point, on `threads` threads (0: one a core). When some throw, throws the error of the
+// first of them in order, of the same type, with the point's axes in its message.
+void for_each_point(const std::vector<PreparedPoint>& points, int threads, const std::function<void(std::size_t)>& act);
+
 // Called on the thread that ran the point, with its requests; they are gone afterwards.
 using PointSink = std::function<void(std::size_t index, const PointResult&, const RequestTable&)>;
 
-// Results in grid order. `threads` 0: one a core. When points fail, throws the error of the first of them in
-// grid order, of the same type, with the point's axes in its message.
+// Results in grid order; threads and errors as for_each_point.
 [[nodiscard]] std::vector<PointResult> run_sweep(const std::vector<PreparedPoint>& points, int threads,
                                                  ProgressBoard& board, const PointSink& sink = {});
 

@@ -140,14 +140,15 @@ TEST_CASE("numbers out of bounds are refused with the bounds") {
   CHECK(deployment_error("policy: sarathi, gpu_memory_utilization: 0")
             .ends_with("0 is out of range; expected a number above 0, at most 1"));
   CHECK(arrivals_error("{poisson: {rate: -8}}") ==
-        "exp.yaml:5: workload.arrivals.poisson.rate: -8 is out of range; expected a number from 1e-09 to 1e+09");
+        "exp.yaml:5: workload.arrivals.poisson.rate: -8 is out of range; expected 'goodput' or a number from 1e-09 to "
+        "1e+09");
   CHECK(arrivals_error("{poisson: {rate: 1e999}}").find("1e999 is out of range") != std::string::npos);
   CHECK(arrivals_error("{poisson: {rate: 1e-999}}").find("1e-999 is out of range") != std::string::npos);
   for (const std::string odd : {".nan", "nan", ".inf", "-.inf", ".NaN", "inf", "-Infinity"}) {
     CAPTURE(odd);
     CHECK(arrivals_error("{poisson: {rate: " + odd + "}}") ==
           "exp.yaml:5: workload.arrivals.poisson.rate: " + odd +
-              " is not finite; expected a number from 1e-09 to 1e+09");
+              " is not finite; expected 'goodput' or a number from 1e-09 to 1e+09");
   }
 }
 
@@ -172,7 +173,7 @@ TEST_CASE("what is missing is named, with what belongs there") {
         "exp.yaml:1: deployment.policy: is missing; expected one of: static, orca, vllm-v0, vllm-v1, sarathi, sglang");
   CHECK(workload_error("trace: {sort: true}") == "exp.yaml:5: workload.trace.path: is missing; expected a path");
   CHECK(arrivals_error("{poisson: {}}") ==
-        "exp.yaml:5: workload.arrivals.poisson.rate: is missing; expected a number from 1e-09 to 1e+09");
+        "exp.yaml:5: workload.arrivals.poisson.rate: is missing; expected 'goodput' or a number from 1e-09 to 1e+09");
   CHECK(workload_error("requests: 3, arrivals: all-at-once") ==
         "exp.yaml:5: workload.trace: is missing; name a trace, or give lengths or conversations");
   CHECK(workload_error("lengths: {prompt: {fixed: 1}, output: {fixed: 1}}, requests: 3") ==

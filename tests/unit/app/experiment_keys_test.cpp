@@ -84,7 +84,11 @@ TEST_CASE("the JSON Schema is draft 2020-12, closed, and knows every key") {
     const auto& entry = definitions.at(path);
     CHECK_FALSE(entry.at("description").get<std::string>().empty());
     if (key.kind == Key::Kind::kChoice) CHECK(entry.at("enum") == key.choices);
-    if (key.kind == Key::Kind::kNumber) CHECK(entry.at("maximum") == key.numbers.most);
+    if (key.kind == Key::Kind::kNumber) {
+      const auto& number = key.word.empty() ? entry : entry.at("anyOf").at(1);
+      CHECK(number.at("maximum") == key.numbers.most);
+      if (!key.word.empty()) CHECK(entry.at("anyOf").at(0).at("const") == key.word);
+    }
     if (key.kind == Key::Kind::kMap && key.shorthand.empty()) CHECK(entry.at("additionalProperties") == false);
   });
   CHECK(definitions.size() == keys);
