@@ -24,6 +24,8 @@ struct BackendInfo {
   std::int64_t memory_bytes = 0;
   std::int64_t shared_memory_per_block = 0;  // with the opt-in
   std::int64_t l2_bytes = 0;
+  std::string address = {};   // on the PCI bus, as NVML knows the device; empty where there is none
+  std::string versions = {};  // of driver and libraries
 };
 
 enum class Copy : std::uint8_t { kToDevice, kToHost };

@@ -1,0 +1,71 @@
+// What a phase works with, and the phases that run inside one process. Each writes its results as it goes, so that
+// what is killed at its deadline keeps what it had.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "kernels/cases/lists.hpp"
+#include "kernels/gpu_check/device.hpp"
+#include "kernels/gpu_check/json.hpp"
+#include "kernels/gpu_check/nvml.hpp"
+#include "kernels/gpu_check/options.hpp"
+#include "kernels/gpu_check/plan.hpp"
+
+namespace servecast::kernels::gpu_check {
+
+class Deadline {
+ public:
+  explicit Deadline(double seconds) : start_(Clock::now()), seconds_(seconds) {}
+  [[nodiscard]] double elapsed_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  [[nodiscard]] double left_s() const { return seconds_ - elapsed_s(); }
+  [[nodiscard]] bool passed() const { return left_s() <= 0; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_;
+  double seconds_;
+};
+
+// One process's share: its options, an open device, and where its results go.
+struct Session {
+  Options options;
+  Device& device;
+  const Nvml& nvml;
+  Deadline deadline;
+
+  [[nodiscard]] Backend& backend() const { return *device.backend; }
+  [[nodiscard]] CaseSet case_set() const;
+  [[nodiscard]] PlanTarget plan_target() const;
+  // Whether the options leave this operator in.
+  [[nodiscard]] bool wants(const Operation& operation) const;
+  [[nodiscard]] std::string result_path() const;
+  // Replaces this phase's results so far.
+  Status write(const std::vector<JsonObject>& records) const;
+};
+
+// Adds device, versions and limits to `object`; clocks and temperature where NVML tells them.
+void add_device(const Session& session, JsonObject& object);
+void add_state(const Session& session, JsonObject& object);
+
+// Each writes its records and says how many checks failed; the status is not ok where the device gave up.
+struct PhaseResult {
+  Status status;
+  int failed = 0;
+  bool complete = true;  // false where the time did not last
+};
+
+PhaseResult run_probe(const Session& session);
+// The cases of every operator that is wanted, small enough to be judged whole.
+PhaseResult run_correctness(const Session& session);
+// Operands of a gigabyte and more, caches beyond 4 GB among them, judged on sampled rows.
+PhaseResult run_large(const Session& session);
+// What the device gives at most: copies, a large product, launches.
+PhaseResult run_ceilings(const Session& session);
+// The measuring plan in shuffled passes.
+PhaseResult run_measure(const Session& session);
+// Whole layers and steps.
+PhaseResult run_graphs(const Session& session);
+
+}  // namespace servecast::kernels::gpu_check
