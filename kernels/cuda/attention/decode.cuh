@@ -142,6 +142,7 @@ __device__ __forceinline__ void attend(DecodeRows<Shape>& rows, const typename K
     Shape::Isa::template multiply<Element>(scores[0], rows.queries[depth], b[0], b[1]);
     Shape::Isa::template multiply<Element>(scores[1], rows.queries[depth], b[2], b[3]);
   }
+  if constexpr (KvPipeline<Shape>::kScales) scale_columns(scores, tile.key_scales + row);
   if (masked) {
 #pragma unroll
     for (int i = 0; i < 8; ++i) {

@@ -87,4 +87,15 @@ __device__ __forceinline__ void scale_rows(float (&fragments)[kFragments][4], co
   }
 }
 
+// Column c of the fragments, side by side, times factors[c].
+template <int kFragments>
+__device__ __forceinline__ void scale_columns(float (&fragments)[kFragments][4], const float* factors) {
+#pragma unroll
+  for (int i = 0; i < kFragments; ++i) {
+    const float2 pair = *reinterpret_cast<const float2*>(factors + i * 8 + lane_index() % 4 * 2);
+#pragma unroll
+    for (int j = 0; j < 4; ++j) fragments[i][j] *= j % 2 == 0 ? pair.x : pair.y;
+  }
+}
+
 }  // namespace servecast::kernels::SERVECAST_DEVICE

@@ -35,8 +35,11 @@ __device__ __forceinline__ void dequantise(const uint4& stored, float scale, uin
 // kThreads; kStages of tiles in shared memory, of which all but one are under way while one is used; kValuesApart,
 // false where values are part of the rows of keys.
 //
-// All threads of a block call start() once, then next() for each tile of the range in turn. fp8 is converted without
-// its scale, which belongs to the whole cache: the scores' scale and the results take care of it.
+// All threads of a block call start() once, then next() for each tile of the range in turn.
+//
+// Eight bits are exact in either element type; a scale would cost that. So fp8 is converted without its scale, which
+// belongs to the whole cache and goes to the scores' scale and the results, and int8 keys without theirs, which go to
+// columns of scores. int8 values get theirs: on probabilities, fp16 would lose the small ones.
 template <class Shape>
 class KvPipeline {
   using Element = typename Shape::Element;
@@ -46,23 +49,24 @@ class KvPipeline {
   static constexpr int kHeadDim = Shape::kHeadDim;
   static constexpr int kStages = Shape::kStages;
   static constexpr bool kConverts = sizeof(Stored) != sizeof(Element);
-  static constexpr bool kScales = std::is_same_v<Stored, std::int8_t>;
   static constexpr int kRowBytes = kHeadDim * static_cast<int>(sizeof(Stored));
   static constexpr int kRowChunks = kRowBytes / 16;
   static constexpr int kStoredBytes = kKeys * kRowBytes;  // of a tile of keys, or of values
   static constexpr int kTileElements = kKeys * kHeadDim;
   static constexpr int kTileBytes = kTileElements * static_cast<int>(sizeof(Element));
-  static_assert(kKeys * kRowChunks % Shape::kThreads == 0, "every thread copies the same number of chunks");
   static constexpr int kParts = Shape::kValuesApart ? 2 : 1;  // keys, values
-  static_assert(!kScales || 2 * kKeys <= Shape::kThreads, "every scale of a tile has its thread");
+  static_assert(kKeys * kRowChunks % Shape::kThreads == 0, "every thread copies the same number of chunks");
+  static_assert(!kConverts || 2 * kKeys <= Shape::kThreads, "every scale of a tile has its thread");
 
  public:
+  static constexpr bool kScales = std::is_same_v<Stored, std::int8_t>;  // one a token
   static constexpr std::int64_t kSharedBytes =
-      kParts * (kStages * kStoredBytes + (kConverts ? kTileBytes : 0) + (kScales ? kKeys * 4 : 0));
+      kParts * (kStages * kStoredBytes + (kConverts ? kTileBytes : 0) + (kScales ? 2 * kKeys * 4 : 0));
 
   struct Tile {
     const Element* keys;
     const Element* values;
+    const float* key_scales;  // one a key; null: all 1
   };
 
   // `shared` has kSharedBytes, aligned to 128.
@@ -84,13 +88,13 @@ class KvPipeline {
     unsigned char* tile = stored(fetched_ % kStages);
     if constexpr (kScales) load_scale((fetched_ - kStages + 1) * kKeys);
     if constexpr (kConverts) {
-      convert(tile, converted(0), scales());
-      convert(tile + kStoredBytes, converted(1), scales() + kKeys);
+      convert<false>(tile, converted(0));
+      convert<kScales>(tile + kStoredBytes, converted(1));
       __syncthreads();
-      return {converted(0), converted(1)};
+      return {converted(0), converted(1), kScales ? scales() : nullptr};
     } else {
       const auto* keys = reinterpret_cast<const Element*>(tile);
-      return {keys, keys + (kParts - 1) * kTileElements};
+      return {keys, keys + (kParts - 1) * kTileElements, nullptr};
     }
   }
 
@@ -99,8 +103,9 @@ class KvPipeline {
   __device__ __forceinline__ Element* converted(int part) const {
     return reinterpret_cast<Element*>(stored(kStages) + part * kTileBytes);
   }
+  // Of the tile in use; those of the next one are written before all are done with these.
   __device__ __forceinline__ float* scales() const {
-    return reinterpret_cast<float*>(stored(kStages) + kParts * kTileBytes);
+    return reinterpret_cast<float*>(stored(kStages) + kParts * kTileBytes) + scales_half_ * 2 * kKeys;
   }
   __device__ __forceinline__ bool in_range(int position) const {
     return position >= range_.first && position < range_.last;
@@ -136,19 +141,22 @@ class KvPipeline {
     if (thread_index() >= 2 * kKeys || !in_range(key)) return;
     scale_ = (of_values ? cache_.value_scales : cache_.key_scales)[rows_.at(key)];
   }
-  __device__ __forceinline__ void keep_scale() const {
+  __device__ __forceinline__ void keep_scale() {
+    scales_half_ ^= 1;
     if (thread_index() < 2 * kKeys) scales()[thread_index()] = scale_;
   }
 
-  __device__ __forceinline__ void convert(const unsigned char* from, Element* to, const float* scales) const {
+  template <bool kScaled>
+  __device__ __forceinline__ void convert(const unsigned char* from, Element* to) const {
     constexpr int kRowParts = kHeadDim / 16;
 #pragma unroll
     for (int step = 0; step < kKeys * kRowParts / Shape::kThreads; ++step) {
       const int i = step * Shape::kThreads + thread_index();
       const int key = i / kRowParts;
       const int chunk = i % kRowParts * 2;
+      const float scale = kScaled ? scales()[kKeys + key] : 1.0F;
       uint4 chunks[2];
-      dequantise<Element, Stored>(*reinterpret_cast<const uint4*>(from + i * 16), kScales ? scales[key] : 1.0F, chunks);
+      dequantise<Element, Stored>(*reinterpret_cast<const uint4*>(from + i * 16), scale, chunks);
       *reinterpret_cast<uint4*>(to + swizzled<kHeadDim>(key, chunk)) = chunks[0];
       *reinterpret_cast<uint4*>(to + swizzled<kHeadDim>(key, chunk + 1)) = chunks[1];
     }
@@ -158,8 +166,9 @@ class KvPipeline {
   PagedRows rows_;
   KeyRange range_;
   unsigned char* shared_;
-  int fetched_;      // the tile that is fetched next
-  float scale_ = 0;  // int8 only
+  int fetched_;  // the tile that is fetched next
+  float scale_ = 0;
+  int scales_half_ = 0;
 };
 
 }  // namespace servecast::kernels::SERVECAST_DEVICE

@@ -219,6 +219,10 @@ __device__ __forceinline__ void attend(PrefillState<Shape>& state, const WarpQue
                                        const typename KvPipeline<Shape>::Tile& tile, const CausalBand& band, int first,
                                        int key, float scale) {
   score_keys<Shape>(state, queries, tile.keys, first);
+  if constexpr (KvPipeline<Shape>::kScales) {
+#pragma unroll
+    for (int m = 0; m < Shape::kRowTiles; ++m) scale_columns(state.scores[m], tile.key_scales + first);
+  }
   if (!band.sees_all(key, Shape::kStep)) mask_scores<Shape>(state, band, key);
 #pragma unroll
   for (int m = 0; m < Shape::kRowTiles; ++m) {
