@@ -52,7 +52,7 @@ void append_prefill(CaseSet set, std::vector<CaseShape>& list) {
                                           {{129, 0}},
                                           {{33, 95}, {1, 64}},
                                           {{17, 190}, {1, 300}, {16, 0}},
-                                          {{64, 64}, {5, 0}}};
+                                          {{70, 700}, {5, 0}}};
   const std::array<std::int32_t, 3> windows = {0, 24, 100};
   const auto build = [&](Levels at) -> Built {
     PrefillAttention op;
@@ -92,8 +92,8 @@ void append_decode(CaseSet set, std::vector<CaseShape>& list) {
   const auto caches = cache_types(set);
   const auto dims = head_dims(set);
   const std::vector<NewTokens> tokens = {{1, false}, {3, false}, {4, true}, {9, true}, {40, true}};
-  const std::vector<std::vector<std::int32_t>> contexts = {{0},      {63, 1},      {64}, {65, 15, 16, 17},
-                                                           {200, 7}, {300, 1, 127}};
+  const std::vector<std::vector<std::int32_t>> contexts = {{0},       {63, 1},      {64}, {65, 15, 16, 17},
+                                                           {1030, 7}, {300, 1, 127}};
   const std::array<std::int32_t, 3> splits = {1, 2, 5};
   const std::array<std::int32_t, 3> windows = {0, 41, 100};
   const auto build = [&](Levels at) -> Built {

@@ -27,6 +27,11 @@ void check_emulated(std::string_view operation) {
   check_cases(CaseSet::kCuda, operation, [](std::size_t i) { return lazy_and_eager(90, i + 1); });
 }
 
+// 99 KB of shared memory a block: the least that bf16 kernels get, and so other tiles.
+void check_emulated_86(std::string_view operation) {
+  check_cases(CaseSet::kCuda, operation, [](std::size_t i) { return lazy_and_eager(86, i + 1); });
+}
+
 void check_emulated_75(std::string_view operation) {
   check_cases(CaseSet::kCuda75, operation, [](std::size_t i) { return lazy_and_eager(75, i + 1); });
 }
@@ -64,6 +69,12 @@ TEST_CASE("CUDA kernels in emulation: combining experts") { check_emulated("comb
 TEST_CASE("CUDA kernels in emulation: sampling") { check_emulated("sample"); }
 
 TEST_CASE("CUDA kernels in emulation: verifying drafts") { check_emulated("verify_draft"); }
+
+TEST_CASE("sm_86 kernels in emulation: prefill attention") { check_emulated_86("prefill_attention"); }
+
+TEST_CASE("sm_86 kernels in emulation: decode and verification") { check_emulated_86("decode_attention"); }
+
+TEST_CASE("sm_86 kernels in emulation: latent decode") { check_emulated_86("latent_decode_attention"); }
 
 TEST_CASE("sm_75 kernels in emulation: prefill attention") { check_emulated_75("prefill_attention"); }
 
