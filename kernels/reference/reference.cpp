@@ -13,8 +13,11 @@ double scale_of(const AppendKv& op, std::string_view buffer, std::int64_t index)
   const bool keys = buffer == "keys";
   if (!keys && buffer != "values") return 1;
   if (op.kv.type == DType::kFp8) return keys ? op.kv.key_scale : op.kv.value_scale;
-  if (op.kv.type == DType::kInt8) return (keys ? op.kv.key_scales : op.kv.value_scales)[index / op.kv.head_dim];
-  return 1;
+  if (op.kv.type != DType::kInt8) return 1;
+  // Not as one expression: g++ 12 with -fsanitize=undefined then reads element 0 of the second array, whatever the
+  // index.
+  const float* scales = keys ? op.kv.key_scales : op.kv.value_scales;
+  return scales[index / op.kv.head_dim];
 }
 
 template <class Op>
