@@ -4,8 +4,12 @@
 //
 // Each thread of a block is a fiber; all fibers of a block share one OS thread, and blocks run one after another.
 // So `__shared__` variables are `static`, and one launch runs at a time in a process (others wait for it). A block
-// that waits for another block is a deadlock. Not modelled: time, bank conflicts, registers, weak memory order,
-// bulk copies (TMA), mbarriers, wgmma and clusters.
+// that waits for another block is a deadlock. Two things differ for static shared memory: it does not count against
+// the limit, and a block finds what the one before left (only dynamic shared memory is poisoned).
+// Not modelled: time, bank conflicts, registers, weak memory order, bulk copies (TMA), mbarriers, wgmma and clusters.
+//
+// Sanitizers: compile the kernels with -fsanitize=address to find what they read and write out of bounds, or with
+// -fsanitize=thread to find their data races; compile this folder without (see sanitizers.hpp).
 #pragma once
 
 #include <cstdint>

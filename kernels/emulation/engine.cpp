@@ -75,6 +75,7 @@ Counts Engine::run(const Options& options, const LaunchShape& shape, Body body) 
   order_ = RandomOrder(options.seed);
   size_ = static_cast<unsigned>(shape.block.count());
   const SharedMemory shared = allocate_shared(shape.shared_bytes);
+  shared_.begin_launch(shared.get(), shape.shared_bytes);
   launch_state = {{}, shape.block, shape.grid, static_cast<std::byte*>(shared.get())};
   caller_.adopt_caller();
   const std::uint64_t blocks = shape.grid.count();

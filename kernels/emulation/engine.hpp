@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 #include "kernels/emulation/limits.hpp"
 #include "kernels/emulation/messages.hpp"
 #include "kernels/emulation/scheduler.hpp"
+#include "kernels/emulation/shared_memory.hpp"
 
 namespace servecast::kernels::emulation {
 
@@ -77,6 +79,7 @@ class Engine {
   [[noreturn]] void fail(std::string_view what, Place place) { fail(Message(what), place); }
   void require(int architecture, const char* instruction, Place place);
 
+  [[nodiscard]] bool is_shared(const void* address, std::size_t bytes) { return shared_.contains(address, bytes); }
   [[nodiscard]] Thread& self() { return *running_; }
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] Counts& counts() { return counts_; }
@@ -107,6 +110,7 @@ class Engine {
   LaunchShape shape_;
   Body body_;
   Counts counts_;
+  SharedMemoryMap shared_;
   RandomOrder order_{0};
 
   Fiber caller_;

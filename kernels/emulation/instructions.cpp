@@ -77,7 +77,9 @@ void copy_async(void* to, const void* from, int source_bytes, Place place) {
   if (source_bytes < 0 || source_bytes > kAsyncCopyBytes) engine.fail("cp.async: source_bytes is not in 0 … 16", place);
   if (!aligned(to)) engine.fail("cp.async: the shared address is not aligned to 16 bytes", place);
   if (!aligned(from)) engine.fail("cp.async: the global address is not aligned to 16 bytes", place);
-  if (sanitizers::forbidden(to, kAsyncCopyBytes)) engine.fail("cp.async writes outside of shared memory", place);
+  if (!engine.is_shared(to, kAsyncCopyBytes) || sanitizers::forbidden(to, kAsyncCopyBytes)) {
+    engine.fail("cp.async writes outside of shared memory", place);
+  }
   if (sanitizers::forbidden(from, static_cast<std::size_t>(source_bytes))) {
     engine.fail("cp.async reads outside of global memory", place);
   }

@@ -138,7 +138,9 @@ void load_matrices(std::uint32_t* registers, int count, bool transposed, const v
   if (running->lane < static_cast<std::size_t>(count) * kMatrixRows) {
     if (std::bit_cast<std::uintptr_t>(row) % kRowBytes != 0)
       engine.fail("ldmatrix: the row is not aligned to 16 bytes", place);
-    if (sanitizers::forbidden(row, kRowBytes)) engine.fail("ldmatrix reads outside of shared memory", place);
+    if (!engine.is_shared(row, kRowBytes) || sanitizers::forbidden(row, kRowBytes)) {
+      engine.fail("ldmatrix reads outside of shared memory", place);
+    }
     sanitizers::reads(row, kRowBytes, __builtin_return_address(0));
   }
   LoadArgument argument{registers, row};

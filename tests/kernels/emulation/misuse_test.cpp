@@ -87,6 +87,28 @@ __global__ void misaligned_matrix(float* out) {
   out[threadIdx.x] = static_cast<float>(registers[0]);
 }
 
+__global__ void copy_beyond_shared_memory(float* out) { FAULT, cp_async16(dynamic_shared<float>() + 256, out, 16); }
+
+__global__ void matrix_beyond_shared_memory(float* out) {
+  std::uint32_t registers[4];
+  FAULT, ldmatrix_x4(registers, dynamic_shared<float>() + 256 - 4 * threadIdx.x);
+  out[threadIdx.x] = static_cast<float>(registers[0]);
+}
+
+__global__ void matrix_in_a_local_array(float* out) {
+  alignas(16) const float row[4] = {};
+  std::uint32_t registers[4];
+  FAULT, ldmatrix_x4(registers, row);
+  out[threadIdx.x] = static_cast<float>(registers[0]);
+}
+
+__global__ void static_shared_memory(float* out) {
+  alignas(16) __shared__ float rows[32][4];
+  cp_async16(rows[threadIdx.x], out, 16);
+  std::uint32_t registers[4];
+  ldmatrix_x4(registers, rows[threadIdx.x]);
+}
+
 __global__ void bf16_product(float* out) {
   const std::uint32_t a[4] = {};
   float d[4] = {};
@@ -169,6 +191,13 @@ TEST_CASE("addresses that an instruction does not take are found") {
   check_misuse(misaligned_copy_from, "cp.async: the global address is not aligned to 16 bytes");
   check_misuse(copy_of_too_much, "cp.async: source_bytes is not in 0 … 16");
   check_misuse(misaligned_matrix, "ldmatrix: the row is not aligned to 16 bytes", 32);
+}
+
+TEST_CASE("copies and matrix loads outside of shared memory are found") {
+  check_misuse(copy_beyond_shared_memory, "cp.async writes outside of shared memory");
+  check_misuse(matrix_beyond_shared_memory, "ldmatrix reads outside of shared memory", 32);
+  check_misuse(matrix_in_a_local_array, "ldmatrix reads outside of shared memory", 32);
+  CHECK(launch(static_shared_memory, one_block(32), memory).ok());
 }
 
 TEST_CASE("an architecture has the instructions that it has") {
