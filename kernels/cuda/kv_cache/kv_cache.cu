@@ -65,6 +65,7 @@ Status launch(const AppendKv& op, const Target& target, DeviceStream stream) {
 
 Status launch(const CopyBlocks& op, const Target& /*target*/, DeviceStream stream) {
   if (Status status = validate(op); !status.ok()) return status;
+  if (op.pairs == 0) return {};
   const RowMoves moves{op.from_to, op.from_to + 1, 2, op.block_bytes / 16};
   return move_rows<uint4>(op.cache, op.cache, op.pairs, moves, stream);
 }

@@ -2,9 +2,7 @@
 // sorting: a radix search over the bits of the logits narrows down the last one that belongs to it.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
-#include <cstring>
 
 #include "kernels/cuda/sampling/row.cuh"
 
@@ -16,9 +14,7 @@ inline constexpr int kKeyBits = 32;
 
 // Unsigned numbers in the order of the floats; both zeros are one number, as they are one value.
 __device__ __forceinline__ std::uint32_t ordered(float x) {
-  std::uint32_t bits;
-  x = x == 0.0F ? 0.0F : x;
-  std::memcpy(&bits, &x, sizeof(bits));
+  const std::uint32_t bits = __float_as_uint(x == 0.0F ? 0.0F : x);
   return (bits & 0x80000000U) != 0 ? ~bits : bits | 0x80000000U;
 }
 
@@ -75,6 +71,7 @@ __device__ Prefix shorten(int length, const Prefix& kept, Mass target, const Key
     const int bits = known + kDigitBits <= kKeyBits ? kDigitBits : kKeyBits - known;
     const int shift = kKeyBits - known - bits;
     scratch.histogram.clear();
+#pragma unroll 4
     for (int i = thread_index(); i < length; i += thread_count()) {
       const std::uint32_t k = key(i);
       const bool matches = known == 0 || k >> (shift + bits) == found;

@@ -43,6 +43,7 @@ template <class Weight>
 __device__ Mass sum_row(int length, const Weight& weight, RowScratch& scratch) {
   const Share share = share_of_warp(length);
   Mass sum = 0;
+#pragma unroll 4
   for (int i = share.begin + lane_index(); i < share.end; i += 32) sum += weight(i);
   sum = warp_reduce(sum, Plus{});
   if (lane_index() == 0) scratch.of_warp[warp_index()] = sum;

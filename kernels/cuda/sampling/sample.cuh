@@ -1,7 +1,6 @@
 // The next token of each row of logits, one block a row.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "kernels/cuda/sampling/prefix.cuh"
@@ -30,6 +29,7 @@ __device__ __forceinline__ Mass ranked(std::uint32_t key, int index) {
 template <class Key>
 __device__ int largest_of_row(int length, const Key& key, RowScratch& scratch) {
   Mass best = 0;
+#pragma unroll 8
   for (int i = thread_index(); i < length; i += thread_count()) best = Larger{}(best, ranked(key(i), i));
   return ~static_cast<int>(static_cast<std::uint32_t>(block_reduce(best, Mass{0}, Larger{}, scratch.sums)));
 }
@@ -39,15 +39,16 @@ __global__ void __launch_bounds__(kRowThreads) sample_kernel(const T* logits, Sa
   __shared__ PrefixScratch scratch;
   const int length = rows.vocabulary;
   const T* row = logits + static_cast<std::int64_t>(blockIdx.x) * length;
-  const auto key = [&](int i) { return ordered(to_float(row[i])); };
+  const auto logit = [&](int i) { return to_float(__ldg(row + i)); };
+  const auto key = [&](int i) { return ordered(logit(i)); };
   const int largest = largest_of_row(length, key, scratch.row);
   if (rows.temperature == 0.0F) {
     if (thread_index() == 0) rows.tokens[blockIdx.x] = largest;
     return;  // the whole block
   }
-  const float top = to_float(row[largest]);
+  const float top = logit(largest);
   const float scale = kLog2E / rows.temperature;
-  const auto mass = [&](int i) { return static_cast<Mass>(exp2f((to_float(row[i]) - top) * scale) * kLargestMass); };
+  const auto mass = [&](int i) { return static_cast<Mass>(exp2f((logit(i) - top) * scale) * kLargestMass); };
   Prefix kept;
   if (rows.top_k > 0 && rows.top_k < length) {
     kept = shorten(

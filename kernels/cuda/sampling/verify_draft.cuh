@@ -51,9 +51,9 @@ __global__ void __launch_bounds__(kRowThreads) verify_draft_kernel(DraftRows row
   const bool replaces = kept < rows.drafted;
   const float* target = rows.target + (out + kept) * rows.vocabulary;
   const float* draft = replaces ? rows.draft + (sequence * rows.drafted + kept) * rows.vocabulary : nullptr;
-  const auto of_target = [&](int i) { return static_cast<Mass>(target[i] * kWholeMass); };
+  const auto of_target = [&](int i) { return static_cast<Mass>(__ldg(target + i) * kWholeMass); };
   const auto residual = [&](int i) {
-    return static_cast<Mass>(fmaxf(target[i] - (replaces ? draft[i] : 0.0F), 0.0F) * kWholeMass);
+    return static_cast<Mass>(fmaxf(__ldg(target + i) - (replaces ? __ldg(draft + i) : 0.0F), 0.0F) * kWholeMass);
   };
   const float uniform = rows.uniforms[out + rows.drafted];
   // Rounded rows can be equal where exact ones differ; then nothing remains, and the target itself is drawn from.
