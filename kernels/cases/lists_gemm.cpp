@@ -64,7 +64,6 @@ void append_grouped(CaseSet set, std::vector<CaseShape>& list) {
 }  // namespace
 
 void append_gemm_shapes(CaseSet set, std::vector<CaseShape>& list) {
-  if (set == CaseSet::kCuda75) return;
   append_gemms(set, list);
   append_grouped(set, list);
 }
