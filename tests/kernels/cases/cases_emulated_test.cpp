@@ -83,8 +83,9 @@ TEST_CASE("sm_75 kernels in emulation: decode and verification") { check_emulate
 TEST_CASE("sm_75 kernels in emulation: appending to the cache") { check_emulated_75("append_kv"); }
 
 TEST_CASE("sm_75 kernels in emulation: everything that is not attention") {
-  for (const std::string_view operation : {"naive_attention", "copy_blocks", "gather_blocks", "rms_norm", "activation",
-                                           "embedding", "route_experts", "combine_experts", "sample", "verify_draft"}) {
+  for (const std::string_view operation :
+       {"naive_attention", "copy_blocks", "gather_blocks", "rms_norm", "activation", "embedding", "gemm",
+        "grouped_gemm", "route_experts", "combine_experts", "sample", "verify_draft"}) {
     check_emulated_75(operation);
   }
 }
