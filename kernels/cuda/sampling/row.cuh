@@ -81,7 +81,7 @@ __device__ __forceinline__ Mass portion(float uniform, Mass mass) {
   return static_cast<Mass>(static_cast<double>(uniform) * static_cast<double>(mass));
 }
 
-// A draw from a row of masses: the first index at which their running sum exceeds `uniform` of the total.
+// A draw from a row of masses, not all 0: the first index at which their running sum exceeds `uniform` of the total.
 template <class Weight>
 __device__ int draw(int length, float uniform, const Weight& weight, RowScratch& scratch) {
   const Mass total = sum_row(length, weight, scratch);

@@ -1,6 +1,7 @@
 // The next token of each row of logits, one block a row.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "kernels/cuda/sampling/prefix.cuh"
@@ -42,11 +43,12 @@ __global__ void __launch_bounds__(kRowThreads) sample_kernel(const T* logits, Sa
   const auto logit = [&](int i) { return to_float(__ldg(row + i)); };
   const auto key = [&](int i) { return ordered(logit(i)); };
   const int largest = largest_of_row(length, key, scratch.row);
-  if (rows.temperature == 0.0F) {
+  const float top = logit(largest);
+  // Beside an infinite logit there are no ratios: the largest is taken.
+  if (rows.temperature == 0.0F || !(fabsf(top) < INFINITY)) {
     if (thread_index() == 0) rows.tokens[blockIdx.x] = largest;
     return;  // the whole block
   }
-  const float top = logit(largest);
   const float scale = kLog2E / rows.temperature;
   const auto mass = [&](int i) { return static_cast<Mass>(exp2f((logit(i) - top) * scale) * kLargestMass); };
   Prefix kept;

@@ -62,4 +62,6 @@ TEST_CASE("both zeros are one logit, and masked tokens are never drawn") {
   CHECK(sampled(masked, {}, 0) == 17);
   CHECK(sampled(masked, {}, kAlmostOne) == 80);
   CHECK(sampled(masked, {50, 0.99F}, kAlmostOne) == 80);
+  masked[80] = std::numeric_limits<float>::infinity();
+  CHECK(sampled(masked, {}, 0) == 80);
 }
