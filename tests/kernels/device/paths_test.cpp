@@ -1,11 +1,12 @@
 // The ways through the CUDA kernels that the case lists, small as they are, do not take: rows that no vector access
 // fits, tiles of every size, whole vocabularies; and what is refused.
 #include <doctest/doctest.h>
+#include <memory>
 #include <string>
+#include <tuple>
 
-#include "kernels/cases/lists.hpp"
-#include "kernels/cases/run.hpp"
 #include "kernels/emulation/backend.hpp"
+#include "tests/kernels/support/case_run.hpp"
 
 using namespace servecast::kernels;
 
@@ -21,7 +22,7 @@ std::unique_ptr<Backend> emulated(int architecture, emulation::AsyncCopy copies 
 
 void check_on(Backend& backend, const Operation& operation) {
   const Case subject({describe(operation, {}), operation, {}, 3});
-  const Verdict verdict = check(subject, backend);
+  const Verdict verdict = check(subject, backend, test_placement());
   CHECK_MESSAGE(verdict.ok(), subject.name(), ": ", verdict.problem);
 }
 
