@@ -1,6 +1,5 @@
 // The packed-weight product: a tile of rows times one panel of 32 columns, or a few, sums in registers, weights
-// streamed once. What is read from memory next is asked for in time, from L2 to L1 and from memory to L2: at few rows
-// the product is bound by that.
+// streamed once. What is read from memory next is asked for in time: at few rows the product is bound by that.
 #pragma once
 
 #include "kernels/cpu/micro/micro.hpp"
@@ -10,6 +9,8 @@ namespace servecast::kernels::cpu {
 
 constexpr std::int64_t kNearRows = 16;  // rows of a panel, 128 bytes each, between use and prefetch to L1
 
+// To L1 what is near; to L2 the panel after a lone one. Panels that are read together are as many streams already, and
+// more of them cost more than they bring.
 template <class Lanes, int kPanels>
 SERVECAST_LANE void prefetch_row(const float* row, const GemmTile& tile) {
   SERVECAST_UNROLL
@@ -18,7 +19,7 @@ SERVECAST_LANE void prefetch_row(const float* row, const GemmTile& tile) {
     SERVECAST_UNROLL
     for (int line = 0; line < Lanes::kTileVectors * Lanes::kLanes; line += 16) {
       __builtin_prefetch(at + kNearRows * kPanelColumns + line, 0, 3);
-      __builtin_prefetch(at + tile.upcoming + line, 0, 2);
+      if constexpr (kPanels == 1) __builtin_prefetch(at + tile.upcoming + line, 0, 2);
     }
   }
 }
@@ -37,6 +38,7 @@ SERVECAST_ISA void multiply_columns(const GemmTile& tile, std::int64_t first, fl
       sums[m * kAcross + v] = tile.accumulate ? Lanes::load(at) : Lanes::broadcast(0);
     }
   }
+  SERVECAST_UNROLL_TWICE
   for (std::int64_t k = 0; k < tile.depth; ++k) {
     const float* row = tile.panels + k * kPanelColumns + first;
     prefetch_row<Lanes, kPanels>(row, tile);

@@ -15,8 +15,10 @@
 // Sums live in registers only if the loops over them are gone.
 #if defined(__clang__)
 #define SERVECAST_UNROLL _Pragma("clang loop unroll(full)")
+#define SERVECAST_UNROLL_TWICE _Pragma("clang loop unroll_count(2)")
 #else
 #define SERVECAST_UNROLL _Pragma("GCC unroll 32")
+#define SERVECAST_UNROLL_TWICE _Pragma("GCC unroll 2")
 #endif
 
 namespace servecast::kernels::cpu {
