@@ -239,6 +239,7 @@ __device__ void store_rows(PrefillState<Shape>& state, float value_scale, typena
                            typename Shape::Element* out, std::int64_t row_stride, int rows) {
   using Element = typename Shape::Element;
   const int lane = lane_index();
+  __syncwarp();  // no lane reads queries any longer
 #pragma unroll
   for (int m = 0; m < Shape::kRowTiles; ++m) {
     float factors[2];
