@@ -59,6 +59,7 @@ PACKAGES = {
     "dlfcn.h": "POSIX",
     "pthread.h": "POSIX",
     "sched.h": "POSIX",
+    "spawn.h": "POSIX",
     "time.h": "POSIX",
     "ucontext.h": "POSIX",
 }

@@ -59,7 +59,7 @@ FAULTS = [
         "",
         DECODE,
         "decode_attention",
-        "x 64 page 8",
+        "splits 1 window 41 sequences 1+0",
         sanitizer="thread",
     ),
     Fault(
@@ -114,7 +114,7 @@ FAULTS = [
         "const float factor = softmax.y > 0.0F ? 1.0F : 0.0F;",
         ("attention/decode.cu",),
         "decode_attention",
-        "splits 4",
+        "splits 5",
     ),
     Fault(
         "a running sum that is not rescaled",
@@ -133,6 +133,7 @@ FAULTS = [
         PREFILL,
         "prefill_attention",
         "x 64",
+        sanitizer="address",
     ),
     Fault(
         "a block copied one unit too far",
@@ -190,7 +191,10 @@ FAULTS = [
         "a nucleus whose probabilities are not renormalised",
         "sampling/sample.cuh",
         "const int token = draw(length, rows.uniforms[blockIdx.x], kept_mass, scratch.row);",
-        "const int token = draw(length, rows.uniforms[blockIdx.x], mass, scratch.row);",
+        "const Mass whole = sum_row(length, mass, scratch.row);"
+        " sum_row(length, kept_mass, scratch.row);"
+        " const int token ="
+        " find_crossing(length, portion(rows.uniforms[blockIdx.x], whole), kept_mass, scratch.row).index;",
         ("sampling/sampling.cu",),
         "sample",
     ),
@@ -213,19 +217,20 @@ FAULTS = [
     Fault(
         "values dequantised with the scales of keys",
         "attention/kv_pipeline.cuh",
-        "convert(tile + kStoredBytes, converted(1), scales() + kKeys);",
-        "convert(tile + kStoredBytes, converted(1), scales());",
+        "scales()[kKeys + key]",
+        "scales()[key]",
         DECODE,
         "decode_attention",
         "kv int8",
     ),
     Fault(
-        "a shared array written beyond its end",
-        "common/reduce.cuh",
-        "if (lane_index() == 0) scratch[warp_index()] = value;",
-        "if (lane_index() == 0) scratch[warp_index()] = scratch[kMaxWarps + warp_index()] = value;",
-        ("elementwise/elementwise.cu",),
-        "rms_norm",
+        "less shared memory asked for than is used",
+        "attention/decode_launch.cuh",
+        "KvPipeline<Shape>::kSharedBytes, kDecodeRows",
+        "KvPipeline<Shape>::kSharedBytes - 1024, kDecodeRows",
+        DECODE,
+        "decode_attention",
+        "x 64",
         sanitizer="address",
     ),
     Fault(

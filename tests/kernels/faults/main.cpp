@@ -1,10 +1,11 @@
-// Runs cases of one operator under emulation and says what it saw: the eyes of planted_faults.py.
+// Runs cases of one operator under emulation and says what it saw: the eyes of planted_faults.py, and what sanitizers
+// are run on.
 //
-// Usage: runner cases|far OPERATOR FILTER lazy|eager SEED
+// Usage: runner cases|far OPERATOR FILTER lazy|eager SEED [MOST_FLOPS]
 // Prints "KIND: CASE: problem" for the first of each kind and "N cases". Exits with 1 if there was a problem.
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -38,7 +39,8 @@ std::string problem_of(const CaseShape& shape, bool far, Backend& backend) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 6) return 2;
+  if (count < 6) return 2;
+  const double most_flops = count > 6 ? std::strtod(arguments[6], nullptr) : std::numeric_limits<double>::infinity();
   const bool far = std::string(arguments[1]) == "far";
   EmulationOptions options;
   options.emulator.async_copy =
@@ -49,6 +51,7 @@ int main(int count, char** arguments) {
   int cases = 0;
   for (const CaseShape& shape : case_shapes(CaseSet::kCuda, arguments[2])) {
     if (shape.name.find(arguments[3]) == std::string::npos) continue;
+    if (work(Case(shape).operation()).flops > most_flops) continue;
     ++cases;
     const std::string problem = problem_of(shape, far, *backend);
     if (problem.empty()) continue;
