@@ -161,6 +161,17 @@ std::string untouched_problem(const Case& subject, const Expected& expected, con
   return {};
 }
 
+// The operation with its outputs where the launch left them, in `written`; inputs are not there.
+Operation outputs_after(const Case& subject, const Outcome& outcome, std::vector<std::vector<std::byte>>& written) {
+  for (std::size_t i = 0; i < outcome.operands.size(); ++i) {
+    const Role role = subject.operands()[i].buffer.role;
+    const auto bytes = inside(outcome, i);
+    std::vector<std::byte>& copy = written.emplace_back();
+    if (role == Role::kOutput || role == Role::kInOut) copy.assign(bytes.begin(), bytes.end());
+  }
+  return relocated(subject.operation(), [&](std::size_t i) -> void* { return written[i].data(); });
+}
+
 std::vector<double> rows_of(const Expected& expected, const std::vector<double>& all) {
   if (expected.rows.empty()) return all;
   std::vector<double> values;
@@ -203,12 +214,8 @@ Verdict judge(const Case& subject, const std::vector<Expected>& expected, const 
   Verdict worst;
   worst.problem = surroundings_problem(subject, outcome);
   if (!worst.ok()) return worst;
-  std::vector<std::vector<std::byte>> bytes;
-  for (std::size_t i = 0; i < outcome.operands.size(); ++i) {
-    const auto operand = inside(outcome, i);
-    bytes.emplace_back(operand.begin(), operand.end());
-  }
-  const Operation after = relocated(subject.operation(), [&](std::size_t i) -> void* { return bytes[i].data(); });
+  std::vector<std::vector<std::byte>> written;
+  const Operation after = outputs_after(subject, outcome, written);
   for (const Expected& output : expected) {
     Verdict verdict;
     verdict.problem = untouched_problem(subject, output, outcome);

@@ -44,7 +44,8 @@ std::vector<Expected> reference_of(const RouteExperts& op, const RowSample&) {
   std::vector<double> gather;
   std::vector<double> positions(by_expert.size());
   for (std::size_t row = 0; row < by_expert.size(); ++row) {
-    gather.push_back(static_cast<double>(by_expert[row] / static_cast<std::size_t>(op.chosen)));
+    const std::size_t token = by_expert[row] / static_cast<std::size_t>(op.chosen);
+    gather.push_back(static_cast<double>(token));
     positions[by_expert[row]] = static_cast<double>(row);
   }
   return {{"weights", op.chosen, {}, routing.weights, false},
