@@ -102,7 +102,7 @@ __device__ KeyMask mask_of(const DecodeArguments<Element>& args, int token, int 
 // A warp's rows: their queries as left operands, what they see, and their share of the results.
 template <class Shape>
 struct DecodeRows {
-  uint32_t queries[Shape::kHeadDim / kFragmentDepth][4];
+  std::uint32_t queries[Shape::kHeadDim / kFragmentDepth][4];
   float out[Shape::kHeadDim / 8][4];
   SoftmaxRows softmax;
   KeyMask masks[2];
@@ -120,8 +120,8 @@ __device__ void start_rows(const DecodeArguments<typename Shape::Element>& args,
     const auto* from = args.queries + block.query_row(args, row) * Shape::kHeadDim + lane_index() % 4 * 2;
 #pragma unroll
     for (int depth = 0; depth < Shape::kHeadDim / kFragmentDepth; ++depth) {
-      rows.queries[depth][r] = *reinterpret_cast<const uint32_t*>(from + depth * kFragmentDepth);
-      rows.queries[depth][r + 2] = *reinterpret_cast<const uint32_t*>(from + depth * kFragmentDepth + 8);
+      rows.queries[depth][r] = *reinterpret_cast<const std::uint32_t*>(from + depth * kFragmentDepth);
+      rows.queries[depth][r + 2] = *reinterpret_cast<const std::uint32_t*>(from + depth * kFragmentDepth + 8);
     }
   }
 }
@@ -137,7 +137,7 @@ __device__ __forceinline__ void attend(DecodeRows<Shape>& rows, const typename K
   clear(scores);
 #pragma unroll
   for (int depth = 0; depth < Shape::kHeadDim / kFragmentDepth; ++depth) {
-    uint32_t b[4];
+    std::uint32_t b[4];
     ldmatrix_x4(b, keys.at(row, depth * kFragmentDepth));
     Shape::Isa::template multiply<Element>(scores[0], rows.queries[depth], b[0], b[1]);
     Shape::Isa::template multiply<Element>(scores[1], rows.queries[depth], b[2], b[3]);
@@ -153,11 +153,11 @@ __device__ __forceinline__ void attend(DecodeRows<Shape>& rows, const typename K
   float rescale[2];
   online_softmax(scores, scale, rows.softmax, rescale);
   rescale_rows(rows.out, rescale);
-  uint32_t a[4];
+  std::uint32_t a[4];
   as_left<Element>(a, scores[0], scores[1]);
 #pragma unroll
   for (int n = 0; n < Shape::kHeadDim / 16; ++n) {
-    uint32_t b[4];
+    std::uint32_t b[4];
     ldmatrix_x4_trans(b, values.at(row, n * 16));
     Shape::Isa::template multiply<Element>(rows.out[2 * n], a, b[0], b[1]);
     Shape::Isa::template multiply<Element>(rows.out[2 * n + 1], a, b[2], b[3]);

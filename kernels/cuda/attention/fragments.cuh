@@ -19,7 +19,7 @@ inline constexpr int kFragmentDepth = 16;
 // The element at which a chunk begins, in a tile whose rows have kWidth elements.
 template <int kWidth>
 __device__ __forceinline__ int swizzled(int row, int chunk) {
-  static_assert(kWidth % 32 == 0, "the rows of a tile are 32 elements, or a multiple of 64");
+  static_assert(kWidth == 32 || kWidth % 64 == 0, "the rows of a tile are 32 elements, or a multiple of 64");
   const int shift = kWidth == 32 ? (row >> 1) & 3 : row & 7;
   return row * kWidth + ((chunk ^ shift) * kChunk);
 }
@@ -61,7 +61,7 @@ __device__ __forceinline__ FragmentPlaces<kWidth, T> column_fragments_of(const T
 
 // Two neighbouring fragments of results as the left operand of the next product.
 template <class T>
-__device__ __forceinline__ void as_left(uint32_t (&a)[4], const float (&left)[4], const float (&right)[4]) {
+__device__ __forceinline__ void as_left(std::uint32_t (&a)[4], const float (&left)[4], const float (&right)[4]) {
   a[0] = pack2<T>(left[0], left[1]);
   a[1] = pack2<T>(left[2], left[3]);
   a[2] = pack2<T>(right[0], right[1]);

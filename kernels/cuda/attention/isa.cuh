@@ -24,7 +24,8 @@ struct Ampere {
     cp_async_wait<kPending>();
   }
   template <class T>
-  __device__ static __forceinline__ void multiply(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  __device__ static __forceinline__ void multiply(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                                  std::uint32_t b1) {
     mma_m16n8k16<T>(d, a, b0, b1);
   }
 };
@@ -49,7 +50,8 @@ struct Turing {
   template <int kPending>
   __device__ static __forceinline__ void wait() {}
   template <class T>
-  __device__ static __forceinline__ void multiply(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  __device__ static __forceinline__ void multiply(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                                  std::uint32_t b1) {
     mma_m16n8k8(d, a[0], a[1], b0);
     mma_m16n8k8(d, a[2], a[3], b1);
   }

@@ -10,16 +10,18 @@
 
 namespace servecast::kernels::SERVECAST_DEVICE {
 
-__device__ __forceinline__ void unpack_stored(uint32_t stored, float (&values)[4], Fp8) { unpack4_fp8(stored, values); }
-__device__ __forceinline__ void unpack_stored(uint32_t stored, float (&values)[4], std::int8_t) {
+__device__ __forceinline__ void unpack_stored(std::uint32_t stored, float (&values)[4], Fp8) {
+  unpack4_fp8(stored, values);
+}
+__device__ __forceinline__ void unpack_stored(std::uint32_t stored, float (&values)[4], std::int8_t) {
   unpack4_int8(stored, values);
 }
 
 // Sixteen stored values, times `scale`, as two chunks of elements.
 template <class Element, class Stored>
 __device__ __forceinline__ void dequantise(const uint4& stored, float scale, uint4 (&chunks)[2]) {
-  const uint32_t words[4] = {stored.x, stored.y, stored.z, stored.w};
-  uint32_t pairs[8];
+  const std::uint32_t words[4] = {stored.x, stored.y, stored.z, stored.w};
+  std::uint32_t pairs[8];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     float values[4];

@@ -112,12 +112,12 @@ __device__ __forceinline__ void score_latents(LatentScores<Shape>& state, const 
   clear(state.scores);
 #pragma unroll
   for (int depth = 0; depth < kLatentWidth; depth += 2 * kFragmentDepth) {
-    uint32_t a[2][4];
+    std::uint32_t a[2][4];
     ldmatrix_x4(a[0], left.at(state.first_row, depth));
     ldmatrix_x4(a[1], left.at(state.first_row, depth + kFragmentDepth));
 #pragma unroll
     for (int n = 0; n < Shape::kPartKeys / 8; ++n) {
-      uint32_t b[4];
+      std::uint32_t b[4];
       ldmatrix_x4(b, right.at(state.first_key + n * 8, depth));
       Shape::Isa::template multiply<Element>(state.scores[n], a[0], b[0], b[1]);
       Shape::Isa::template multiply<Element>(state.scores[n], a[1], b[2], b[3]);
@@ -174,7 +174,7 @@ __device__ __forceinline__ void write_probabilities(LatentScores<Shape>& state, 
       const float right = fast_exp2(state.scores[n][2 * r + 1] * scale - base);
       sum += left + right;
       const int at = swizzled<Shape::kKeys>(row, state.first_key / kChunk + n) + lane_index() % 4 * 2;
-      *reinterpret_cast<uint32_t*>(probabilities + at) = pack2<typename Shape::Element>(left, right);
+      *reinterpret_cast<std::uint32_t*>(probabilities + at) = pack2<typename Shape::Element>(left, right);
     }
     state.softmax.sum[r] = state.softmax.sum[r] * rescale + sum;
   }
@@ -196,12 +196,12 @@ __device__ __forceinline__ void add_latents(LatentResults<Shape>& out, const Lat
   const auto right = fragments_of<kLatentWidth>(values);
 #pragma unroll
   for (int depth = 0; depth < Shape::kKeys; depth += kFragmentDepth) {
-    uint32_t a[Shape::kRowTiles][4];
+    std::uint32_t a[Shape::kRowTiles][4];
 #pragma unroll
     for (int m = 0; m < Shape::kRowTiles; ++m) ldmatrix_x4(a[m], left.at(m * kFragmentRows, depth));
 #pragma unroll
     for (int n = 0; n < Shape::kColumns / 16; ++n) {
-      uint32_t b[4];
+      std::uint32_t b[4];
       ldmatrix_x4_trans(b, right.at(depth, warp_index() * Shape::kColumns + n * 16));
 #pragma unroll
       for (int m = 0; m < Shape::kRowTiles; ++m) {
@@ -253,7 +253,8 @@ __device__ void store_latents(const LatentArguments<typename Shape::Element>& ar
       for (int n = 0; n < Shape::kColumns / 8; ++n) {
         const float left = out[m][n][2 * r] * factor;
         const float right = out[m][n][2 * r + 1] * factor;
-        if (partials.splits == 1) *reinterpret_cast<uint32_t*>(args.out + to + n * 8) = pack2<Element>(left, right);
+        if (partials.splits == 1)
+          *reinterpret_cast<std::uint32_t*>(args.out + to + n * 8) = pack2<Element>(left, right);
         else *reinterpret_cast<float2*>(partials.sums + to + n * 8) = make_float2(left, right);
       }
       if (partials.splits > 1 && warp_index() == 0 && lane_index() % 4 == 0) partials.softmax[part] = softmax;

@@ -48,7 +48,7 @@ __global__ void combine_splits_kernel(Partials partials, Element* out) {
     sum.x += factor * part.x;
     sum.y += factor * part.y;
   }
-  auto* to = reinterpret_cast<uint32_t*>(out + static_cast<std::int64_t>(blockIdx.x) * width);
+  auto* to = reinterpret_cast<std::uint32_t*>(out + static_cast<std::int64_t>(blockIdx.x) * width);
   to[thread_index()] = pack2<Element>(sum.x / total, sum.y / total);
 }
 

@@ -121,7 +121,7 @@ class WarpQueries {
       }
     }
   }
-  __device__ __forceinline__ void get(uint32_t (&a)[4], int depth, int m) const {
+  __device__ __forceinline__ void get(std::uint32_t (&a)[4], int depth, int m) const {
     if constexpr (Shape::kHoldsQueries) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) a[i] = held_[depth][m][i];
@@ -131,12 +131,12 @@ class WarpQueries {
   }
 
  private:
-  __device__ __forceinline__ void load(uint32_t (&a)[4], int depth, int m) const {
+  __device__ __forceinline__ void load(std::uint32_t (&a)[4], int depth, int m) const {
     ldmatrix_x4(a, rows_.at(m * kFragmentRows, depth * kFragmentDepth));
   }
 
   FragmentPlaces<Shape::kHeadDim, typename Shape::Element> rows_;
-  uint32_t held_[Shape::kHoldsQueries ? kDepths : 1][Shape::kRowTiles][4];
+  std::uint32_t held_[Shape::kHoldsQueries ? kDepths : 1][Shape::kRowTiles][4];
 };
 
 // A warp's share of the results, and the scores of one step.
@@ -155,12 +155,12 @@ __device__ __forceinline__ void score_keys(PrefillState<Shape>& state, const War
   for (int m = 0; m < Shape::kRowTiles; ++m) clear(state.scores[m]);
 #pragma unroll
   for (int depth = 0; depth < Shape::kHeadDim / kFragmentDepth; ++depth) {
-    uint32_t a[Shape::kRowTiles][4];
+    std::uint32_t a[Shape::kRowTiles][4];
 #pragma unroll
     for (int m = 0; m < Shape::kRowTiles; ++m) queries.get(a[m], depth, m);
 #pragma unroll
     for (int n = 0; n < Shape::kStep / 16; ++n) {
-      uint32_t b[4];
+      std::uint32_t b[4];
       ldmatrix_x4(b, places.at(first + n * 16, depth * kFragmentDepth));
 #pragma unroll
       for (int m = 0; m < Shape::kRowTiles; ++m) {
@@ -195,14 +195,14 @@ __device__ __forceinline__ void add_values(PrefillState<Shape>& state, const typ
   const auto places = fragments_of<Shape::kHeadDim>(values);
 #pragma unroll
   for (int depth = 0; depth < Shape::kStep / kFragmentDepth; ++depth) {
-    uint32_t a[Shape::kRowTiles][4];
+    std::uint32_t a[Shape::kRowTiles][4];
 #pragma unroll
     for (int m = 0; m < Shape::kRowTiles; ++m) {
       as_left<Element>(a[m], state.scores[m][2 * depth], state.scores[m][2 * depth + 1]);
     }
 #pragma unroll
     for (int n = 0; n < Shape::kHeadDim / 16; ++n) {
-      uint32_t b[4];
+      std::uint32_t b[4];
       ldmatrix_x4_trans(b, places.at(first + depth * kFragmentDepth, n * 16));
 #pragma unroll
       for (int m = 0; m < Shape::kRowTiles; ++m) {
@@ -251,7 +251,8 @@ __device__ void store_rows(PrefillState<Shape>& state, float value_scale, typena
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         const int at = swizzled<Shape::kHeadDim>(m * kFragmentRows + r * 8 + lane / 4, n) + lane % 4 * 2;
-        *reinterpret_cast<uint32_t*>(shared + at) = pack2<Element>(state.out[m][n][2 * r], state.out[m][n][2 * r + 1]);
+        *reinterpret_cast<std::uint32_t*>(shared + at) =
+            pack2<Element>(state.out[m][n][2 * r], state.out[m][n][2 * r + 1]);
       }
     }
   }
