@@ -1,5 +1,6 @@
 # Finds nvcc where it is, and sets SERVECAST_HAVE_CUDA. Nothing but the CUDA back end needs it.
 option(SERVECAST_CUDA "build the CUDA back end where nvcc is found" ON)
+option(SERVECAST_ONLY_CUDA "gpu_check without emulation and the CPU set: sooner built" OFF)
 set(SERVECAST_HAVE_CUDA OFF)
 if(NOT SERVECAST_CUDA)
   return()
