@@ -26,7 +26,7 @@ struct TraceChoice {
 
 struct WorkloadSection {
   std::optional<TraceChoice> trace;
-  WorkloadSpec spec;  // arrivals, lengths, requests, max_tokens, seed
+  WorkloadSpec spec;             // arrivals, lengths, requests, max_tokens, seed
   bool rate_is_goodput = false;  // the arrivals' rate is to be searched; the one in `spec` is where to begin
 };
 
