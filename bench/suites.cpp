@@ -50,8 +50,11 @@ SimTiming report(const Self& self, SimCase what, const std::string& load, bool d
 }  // namespace
 
 const std::vector<Suite>& suites() {
-  static const std::vector<Suite> all{
-      {"sim", run_sim}, {"stretch", run_stretch}, {"costmodel", run_costmodel}, {"smoke", run_smoke}};
+  static const std::vector<Suite> all{{"sim", run_sim},
+                                      {"stretch", run_stretch},
+                                      {"cluster", run_cluster},
+                                      {"costmodel", run_costmodel},
+                                      {"smoke", run_smoke}};
   return all;
 }
 

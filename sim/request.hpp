@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "sim/arrival_source.hpp"
+#include "sim/replica_id.hpp"
 #include "sim/time.hpp"
 #include "sim/units.hpp"
 
@@ -56,6 +57,7 @@ struct Request {
   std::uint32_t preemptions = 0;
   Outcome outcome = Outcome::kOpen;
   Refusal refusal = Refusal::kNone;
+  ReplicaId replica{0};    // the latest that it was sent to
   bool truncated = false;  // output cut at max_model_len
   bool streamed = true;    // false: delivered whole, so that it has no TPOT and no ITL
 

@@ -54,6 +54,12 @@ std::string list_policies() {
   return text;
 }
 
+std::string list_routers() {
+  std::string text;
+  for (const std::string& name : router_names()) text += name + "\n";
+  return text;
+}
+
 std::string list_formats() {
   TextTable table;
   table.column("format", kLeft);
@@ -78,6 +84,7 @@ void add_list_command(CLI::App& program, const Console& console, Action& chosen)
   add("models", "Models by name, with their parameters", list_models);
   add("devices", "Devices by name, with their peaks", list_devices);
   add("policies", "Schedulers by name", list_policies);
+  add("routers", "Routers by name", list_routers);
   add("formats", "Trace formats by name", list_formats);
 }
 

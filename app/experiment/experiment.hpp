@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "policies/registry.hpp"
+#include "policies/routing/registry.hpp"
 #include "sim/summary.hpp"
 #include "sim/units.hpp"
 #include "traces/workload.hpp"
@@ -37,6 +38,9 @@ struct DeploymentSection {
   SchedulerOptions policy;
   bool async_scheduling = false;
   int tensor_parallel = 1;
+  int replicas = 1;
+  RouterOptions router;
+  double snapshot_age_s = 0;
   DtypeChoice dtypes;
   std::optional<Tokens> max_model_len;  // absent: the model's own
   Tokens block_size{16};

@@ -99,6 +99,12 @@ void add_memory(const Deployment& deployment, const PointResult& result, Keys& k
   keys.number_if(run.peak_blocks > Blocks{0}, "kv_useful_share", result.summary.kv_useful_share);
 }
 
+void add_devices(const PreparedPoint& point, Keys& keys) {
+  const std::int64_t replicas = point.point->experiment.deployment.replicas;
+  keys.count("replicas", replicas);
+  keys.count("devices", replicas * point.deployment.tensor_parallel);
+}
+
 void add_work(const PointResult& result, Keys& keys) {
   const Counters& c = result.run.counters;
   keys.number("running_mean_sequences", result.summary.mean_running);
@@ -134,6 +140,7 @@ std::vector<Metric> metrics_of(const PreparedPoint& point, const PointResult& re
   add_rates(result.summary, result.realised, keys);
   add_slo(result.summary, point.point->experiment.summary.slo, keys);
   add_causes(result.summary, keys);
+  add_devices(point, keys);
   add_memory(point.deployment, result, keys);
   add_work(result, keys);
   return keys.take();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "app/run/replica_set.hpp"
 #include "sim/error.hpp"
 #include "sim/overloaded.hpp"
 
@@ -100,16 +101,15 @@ PreparedPoint prepare_point(const GridPoint& point, TraceCache& traces) {
 PointResult run_point(const PreparedPoint& prepared, RequestTable& requests, const Progress& progress) {
   const Experiment& experiment = prepared.point->experiment;
   const auto workload = make_workload(experiment.workload.spec, prepared.trace ? prepared.trace->trace : nullptr);
-  const auto scheduler = make_scheduler(prepared.deployment.policy, requests);
-  const auto cost_model = make_cost_model(prepared.deployment);
-  PredictedExecutor executor(*cost_model);
-  SimulationConfig config{prepared.deployment.replica, std::nullopt};
-  config.replica.record_gaps_from = kStart + experiment.summary.warm_up;
+  const DeploymentSection& asked = experiment.deployment;
+  const ReplicaSet replicas(prepared.deployment, asked.replicas, kStart + experiment.summary.warm_up, requests);
+  const auto router = make_router(asked.router, max_running(prepared.deployment.policy), experiment.seed);
+  ClusterConfig config{std::nullopt, from_seconds(asked.snapshot_age_s)};
   if (experiment.horizon_s) config.horizon = kStart + from_seconds(*experiment.horizon_s);
 
   PointResult result;
   result.axes = prepared.point->axes;
-  result.run = simulate(config, requests, *workload, *scheduler, executor, nullptr, progress);
+  result.run = simulate(config, replicas.specs(), *router, requests, *workload, progress);
   result.summary = summarise(requests, result.run, experiment.summary);
   result.realised = workload->realised();
   result.notes = prepared.deployment.notes;
