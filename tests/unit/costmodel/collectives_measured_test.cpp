@@ -56,15 +56,17 @@ struct Machine {
   std::string table;
 };
 
-// Mean of |predicted / measured - 1| for each kind of collective, up to `most_bytes`.
-std::map<std::string, double> mean_errors(const Machine& machine, double most_bytes) {
+using Wanted = bool (*)(const Row&);
+
+// Mean of |predicted / measured - 1| for each kind of collective.
+std::map<std::string, double> mean_errors(const Machine& machine, Wanted wanted) {
   const Topology topology =
       load_topology(SERVECAST_SOURCE_DIR "/topologies/" + std::string(machine.topology) + ".yaml");
   const DeviceSheet device = load_device(SERVECAST_SOURCE_DIR "/devices/" + std::string(machine.device) + ".yaml");
   Routes routes(topology);
   std::map<std::string, std::vector<double>> errors;
   for (const Row& row : read_table(kTables + machine.table)) {
-    if (row.what == "vLLM_custom_eager" || row.bytes > most_bytes) continue;  // eager: the host decides, not the link
+    if (row.what == "vLLM_custom_eager" || !wanted(row)) continue;  // eager: the host decides, not the link
     std::vector<GpuIndex> ranks(static_cast<std::size_t>(row.ranks));
     std::iota(ranks.begin(), ranks.end(), GpuIndex{0});
     const Collectives group(routes, ranks, CustomAllReduce::of(device));
@@ -91,7 +93,7 @@ TEST_CASE("NCCL's collectives on Hopper with NVSwitch are predicted within a qua
   if (absent()) return;
   for (const Machine& machine : {Machine{"dgx-h100", "h100-sxm", "h100_sxm/nccl_2.29.2.csv"},
                                  Machine{"dgx-h200", "h200", "h200_sxm/nccl_2.29.2.csv"}}) {
-    for (const auto& [what, error] : mean_errors(machine, 1e12)) {
+    for (const auto& [what, error] : mean_errors(machine, [](const Row&) { return true; })) {
       CAPTURE(what);
       CHECK(error < 0.25);
     }
@@ -100,7 +102,8 @@ TEST_CASE("NCCL's collectives on Hopper with NVSwitch are predicted within a qua
 
 TEST_CASE("on A100, whose measured steps are half as long again as NCCL counts on, within two fifths") {
   if (absent()) return;
-  for (const auto& [what, error] : mean_errors({"dgx-a100", "a100-80g-sxm", "a100_sxm/nccl_2.27.3.csv"}, 1e12)) {
+  for (const auto& [what, error] :
+       mean_errors({"dgx-a100", "a100-80g-sxm", "a100_sxm/nccl_2.27.3.csv"}, [](const Row&) { return true; })) {
     CAPTURE(what);
     CHECK(error < 0.42);
   }
@@ -111,7 +114,17 @@ TEST_CASE("vLLM's own all-reduce is predicted within a sixth on average where vL
   for (const Machine& machine : {Machine{"dgx-h100", "h100-sxm", "h100_sxm/vllm_custom_allreduce.csv"},
                                  Machine{"dgx-h200", "h200", "h200_sxm/vllm_custom_allreduce.csv"},
                                  Machine{"dgx-a100", "a100-80g-sxm", "a100_sxm/vllm_custom_allreduce.csv"}}) {
-    const double error = mean_errors(machine, 8.0 * 1024 * 1024).at("vLLM_custom_graph");
+    const double error =
+        mean_errors(machine, [](const Row& row) { return row.bytes <= 8 << 20; }).at("vLLM_custom_graph");
     CHECK(error < 0.16);
   }
+}
+
+// The topology's bandwidth between sockets is worked back from four GPUs, and held here against eight. Small messages
+// are left out: no engine uses this kernel for eight GPUs over PCIe, so its latency there is not modelled.
+TEST_CASE("large two-shot all-reduces of eight L40S take what crosses the sockets, within a seventh") {
+  if (absent()) return;
+  const auto errors = mean_errors({"pcie-l40s", "l40s", "l40s/vllm_custom_allreduce.csv"},
+                                  [](const Row& row) { return row.ranks == 8 && row.bytes >= 16 << 20; });
+  CHECK(errors.at("vLLM_custom_graph") < 0.14);
 }
