@@ -112,8 +112,7 @@ SimTiming run(const SimCase& what) {
 
   Cluster cluster(what);
   RequestTable requests;
-  const auto router =
-      make_router({.kind = router_kind(what.router), .load = Load::kRequests, .slots = {}}, what.cap, 1);
+  const auto router = make_router({.kind = router_kind(what.router), .load = Load::kRequests, .slots = {}}, what.cap);
   return timed_run(cluster.start(requests), *router, *source, requests, what.files);
 }
 

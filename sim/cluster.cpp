@@ -13,16 +13,26 @@ Cluster::Cluster(const ClusterConfig& config, std::span<const ReplicaSpec> repli
       progress_(progress),
       until_(config.horizon.value_or(kNever - Duration{1})),
       snapshot_age_(router.holds() ? Duration{0} : config.snapshot_age),
-      in_order_(source.closed_loop() || router.holds()),
+      in_order_(source.closed_loop() || router.holds() || config.disaggregation != nullptr),
       takes_snapshots_(router.looks_at().has_value() && snapshot_age_ > Duration{0}),
       watches_(router.looks_at().has_value() && !takes_snapshots_),
       events_(replicas.size(), Moment{}),
       loads_(static_cast<std::uint32_t>(replicas.size()), router.looks_at(), snapshot_age_ == Duration{0}) {
+  if (config.disaggregation != nullptr) {
+    Router& among = config.disaggregation->router;
+    decode_.emplace(Decode{among,
+                           config.disaggregation->network,
+                           ReplicaLoads(static_cast<std::uint32_t>(replicas.size()), among.looks_at(), true),
+                           {}});
+  }
+  reports_ = loads_.watched() == Load::kWaiting || (decode_ && decode_->loads.watched() == Load::kWaiting);
   for (std::uint32_t i = 0; i < replicas.size(); ++i) {
     const ReplicaSpec& spec = replicas[i];
     nodes_.push_back(std::make_unique<Node>(
         Node{Replica(ReplicaId{i}, spec.config, requests, *spec.scheduler, *spec.executor, *this, spec.observer)}));
-    loads_.takes_requests(ReplicaId{i}, true);
+    nodes_.back()->role = spec.config.role;
+    loads_.takes_requests(ReplicaId{i}, spec.config.role != Role::kDecode);
+    if (decode_) decode_->loads.takes_requests(ReplicaId{i}, spec.config.role == Role::kDecode);
   }
 }
 
@@ -45,7 +55,8 @@ RunResult Cluster::run() {
 }
 
 Moment Cluster::next_interaction() const {
-  return std::min(Moment{arrivals_.next_time(), Phase::kArrive}, Moment{pull_at_, Phase::kPull});
+  const Moment next = std::min(Moment{arrivals_.next_time(), Phase::kArrive}, Moment{pull_at_, Phase::kPull});
+  return decode_ ? std::min(next, Moment{decode_->network.next_end(), Phase::kTransfer}) : next;
 }
 
 // Lets all events of all replicas happen that come before `until` and before the next interaction.
@@ -59,6 +70,7 @@ void Cluster::bring_along(const Moment& until) {
 
 // The same for one replica; one event where ends must be told in order.
 void Cluster::bring_along(ReplicaId id, const Moment& until) {
+  if (!(events_[index_of(id)] < until)) return;
   Replica& replica = node(id).replica;
   next_ = until_ < until.at ? until_ + Duration{1} : until.at;
   if (in_order_) {
@@ -76,8 +88,11 @@ void Cluster::bring_along(ReplicaId id, const Moment& until) {
 
 void Cluster::refresh(ReplicaId id) {
   const Replica& replica = node(id).replica;
-  events_.set(index_of(id), replica.next_event());
+  const Moment next = replica.next_event();
+  if (next != events_[index_of(id)]) events_.set(index_of(id), next);
+  if (!reports_) return;
   if (loads_.watched() == Load::kWaiting) loads_.waiting(id, replica.waiting());
+  if (decode_ && decode_->loads.watched() == Load::kWaiting) decode_->loads.waiting(id, replica.waiting_to_decode());
 }
 
 SimTime Cluster::snapshot_before(const Moment& coming) const {
@@ -96,7 +111,9 @@ void Cluster::take_snapshot(const Moment& coming) {
 
 void Cluster::handle(const Moment& interaction) {
   now_ = interaction.at;
-  if (interaction.phase == Phase::kArrive) {
+  if (interaction.phase == Phase::kTransfer) {
+    transfers_due();
+  } else if (interaction.phase == Phase::kArrive) {
     arrivals_due();
   } else {
     send_held();
@@ -159,7 +176,7 @@ void Cluster::send(ReplicaId to, std::uint32_t request) {
 void Cluster::ended(ReplicaId replica, RequestId request, SimTime at) {
   const Request& gone = requests_[static_cast<std::uint32_t>(request)];
   ++node(replica).ended;
-  loads_.ended(replica, gone.prompt);
+  (node(replica).role == Role::kDecode ? decode_->loads : loads_).ended(replica, gone.prompt);
   little_.leave(at, at - gone.arrived_at);
   ++ended_;
   last_end_ = std::max(last_end_, at);

@@ -13,8 +13,9 @@ namespace servecast {
 // Within one instant. Each line says why it stands before the next.
 enum class Phase : std::uint8_t {
   kFinish,    // steps end and free memory before anyone asks for it
+  kTransfer,  // KV that has come frees the memory it came from
   kArrive,    // a request that arrives now is seen by the schedulers of now
-  kPull,      // who waited for a free replica gets it when all that ended and arrived now is known
+  kPull,      // who waits for a replica, or for its memory, gets it when all that ended and arrived now is known
   kSchedule,  // schedulers run when all that happens at this instant is known
 };
 

@@ -20,6 +20,7 @@ Replica::Replica(ReplicaId id, const ReplicaConfig& config, RequestTable& reques
       steps_to_check_(config.check_every),
       timeline_(config.sample_every, config.most_samples) {
   state_.max_model_len = config.max_model_len;
+  state_.host_free = config.host_blocks;
   if (config.name_blocks) state_.tables.emplace(config.usable_blocks);
   state_.emissions.record_from(config.record_gaps_from);
   if (config.deliver_at_batch_end) state_.emissions.deliver_whole();
@@ -49,6 +50,9 @@ void Replica::arrive(std::uint32_t index, SimTime now) {
 }
 
 void Replica::take_incoming(SimTime now) {
+  for (const SeqId id : received_) state_.ready.push_back(id);
+  if (!received_.empty()) changed_ = true;
+  received_.clear();
   for (const Incoming& incoming : incoming_) {
     Request& request = state_.requests[incoming.request];
     request.time_in(Cause::kBoundary) += now - incoming.at;
@@ -70,6 +74,7 @@ void Replica::handle_next() {
   switch (event.kind) {
     case EventKind::kStepEnded:
       complete(event.at);
+      if (!offered_.empty()) queue_.post(event.at, EventKind::kPull);
       ask_to_schedule(event.at);
       break;
     case EventKind::kWake:
@@ -78,10 +83,11 @@ void Replica::handle_next() {
     case EventKind::kSchedule:
       asked_ = false;
       // Not in the middle of a stretch that has already run past this instant.
-      if (idle() && event.at >= interval_from_) boundary(event.at);
+      if (idle() && !awaits_ && event.at >= interval_from_) boundary(event.at);
       break;
     case EventKind::kPull:
-      break;  // the cluster's own
+      pull(event.at);
+      break;
   }
 }
 
@@ -101,6 +107,7 @@ void Replica::boundary(SimTime now) {
     }
     now = end;
     complete(now);
+    if (!offered_.empty()) queue_.post(now, EventKind::kPull);
     if (next_other() <= now) {  // its end brought something at this instant: let it in first
       queue_.post(now, EventKind::kSchedule);
       return;
@@ -127,6 +134,7 @@ bool Replica::start_next(SimTime now) {
 void Replica::start(SimTime now, bool ahead) {
   const PlannedStep& plan = slots_[current_].plan;
   std::optional<StepCost> cost = executor_.start(StepId{static_cast<std::uint64_t>(plan.number)}, plan.shape);
+  if (cost) cost->host += config_.swap_per_block * plan.swapped.count();
   if (ahead && cost) cost->host = std::max(Duration{0}, cost->host - slots_[1 - current_].cost.device);
   started(now, cost);
 }
@@ -202,6 +210,10 @@ void Replica::stamp_prefills(PlannedStep& step, SimTime now) {
     state_.account.leave_prefill(request);
     if (chunk.ends) {
       finish(chunk.sequence, now);
+      continue;
+    }
+    if (chunk.hands_over) {
+      hand_over(chunk.sequence, now);
       continue;
     }
     state_.sequences[chunk.sequence].stamped = true;
@@ -289,6 +301,10 @@ std::string Replica::who_waits() const {
   std::string text = "nothing can move: " + std::to_string(state_.waiting.size()) + " waiting, " +
                      std::to_string(state_.running.size()) + " running, " + std::to_string(state_.kv.free().count()) +
                      " of " + std::to_string(state_.kv.usable().count()) + " KV blocks free";
+  if (config_.role == Role::kDecode) {
+    text += "; " + std::to_string(offered_.size()) + " prefilled to be pulled, " + std::to_string(state_.ready.size()) +
+            " to join, " + std::to_string(state_.swapped.size()) + " swapped out";
+  }
   if (!state_.waiting.empty()) {
     const Request& head = state_.requests[state_.waiting.front()];
     const char* what = batch_.blocked_by == Blocker::kMemory   ? "memory"
@@ -305,8 +321,8 @@ std::string Replica::who_waits() const {
 }
 
 void Replica::check_conservation() const {
-  std::int64_t blocks = held_blocks_.count();
-  std::int64_t tokens = held_tokens_;
+  std::int64_t blocks = (held_blocks_ + handed_.blocks + state_.arriving).count();
+  std::int64_t tokens = held_tokens_ + handed_.tokens + arriving_tokens();
   for (SeqId id = state_.running.first(); id != kNoSeq; id = state_.sequences[id].next) {
     blocks += state_.owned_blocks(state_.sequences[id]);
     tokens += state_.stored_tokens(state_.sequences[id]);

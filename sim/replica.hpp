@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/event_queue.hpp"
+#include "sim/handover.hpp"
 #include "sim/observer.hpp"
 #include "sim/replica_id.hpp"
 #include "sim/replica_state.hpp"
@@ -28,9 +30,14 @@ struct ReplicaConfig {
   bool deliver_at_batch_end = false;  // and its tokens are delivered only then
   bool async_scheduling = false;      // the next step is planned while one runs
   std::optional<Tokens> attention_window;
-  bool name_blocks = false;                         // keep block tables, not only counts (costs per sequence)
-  SimTime record_gaps_from = kStart;                // inter-token gaps that end earlier are not recorded
-  std::int64_t check_every = 8192;                  // steps between two checks of conservation
+  Role role = Role::kBoth;            // one that hands over, or gets its requests, does not plan ahead
+  PullConfig pull;                    // of one that decodes
+  Bytes block_bytes;                  // of one KV block, on all devices of the replica; what a transfer moves
+  Blocks host_blocks;                 // that the host has room for, where the policy swaps
+  Duration swap_per_block{0};         // between device and host
+  bool name_blocks = false;           // keep block tables, not only counts (costs per sequence)
+  SimTime record_gaps_from = kStart;  // inter-token gaps that end earlier are not recorded
+  std::int64_t check_every = 8192;    // steps between two checks of conservation
   Duration sample_every = std::chrono::seconds{1};  // above 0; of the timeline; longer on long runs (see Timeline)
   std::size_t most_samples = 16384;                 // of the timeline; at least 2
 };
@@ -59,6 +66,10 @@ class Replica {
     virtual ~Outside() = default;
     // A request is over. A replica tells its own in the order in which they end.
     virtual void ended(ReplicaId replica, RequestId request, SimTime at) = 0;
+    // A prefilled request leaves for another replica.
+    virtual void handed_over(const Handover& handover, SimTime at) = 0;
+    // `to` has memory for it, and `received` with `sequence` is to be called when its KV has come.
+    virtual void pulls(ReplicaId to, SeqId sequence, const Handover& handover, SimTime at) = 0;
     // Nothing reaches a replica from outside before then: so far it may run on by itself. An end may bring it nearer.
     [[nodiscard]] SimTime next() const { return next_; }
 
@@ -72,6 +83,12 @@ class Replica {
   // The request with that index in the table comes to this replica: refused at once where it can never run, else
   // queued.
   void arrive(std::uint32_t index, SimTime now);
+  // A request that another replica has prefilled is to be decoded here. False: it never can, and has been refused.
+  bool offer(const Handover& handover, SimTime now);
+  // The KV of a sequence that it pulls has come.
+  void received(SeqId sequence, SimTime now);
+  // The KV of a sequence that it handed over has left.
+  void release_handed(SeqId sequence, SimTime now);
   // Its next event, kNever when it has none.
   [[nodiscard]] Moment next_event() const { return queue_.next_moment(); }
   // Handles its next event, and runs on by itself for as long as nothing else comes first.
@@ -90,6 +107,11 @@ class Replica {
   // Requests that have come and are not running.
   [[nodiscard]] std::int64_t waiting() const {
     return state_.waiting.size() + static_cast<std::int64_t>(incoming_.size());
+  }
+  // Requests that others have prefilled for it and that do not decode yet.
+  [[nodiscard]] std::int64_t waiting_to_decode() const {
+    return static_cast<std::int64_t>(offered_.size() + coming_.size() + received_.size() + state_.ready.size() +
+                                     state_.swapped.size());
   }
   [[nodiscard]] const Timeline& timeline() const { return timeline_; }
   // Blocks and tokens owned by sequences equal what the cache has given out. Throws SelfCheckError.
@@ -115,6 +137,17 @@ class Replica {
   // The moment to plan, when all that happens at `now` has been told. Runs on for as long as no other event comes
   // first.
   void boundary(SimTime now);
+
+  // Changing replicas (replica_handover.cpp).
+  struct Owned {
+    Blocks blocks;
+    std::int64_t tokens = 0;
+  };
+  void hand_over(SeqId id, SimTime now);
+  [[nodiscard]] bool may_pull(Blocks blocks) const;
+  void pull(SimTime now);
+  void settle_handed(SimTime now);
+  [[nodiscard]] std::int64_t arriving_tokens() const;
 
   // Planning (replica_plan.cpp).
   bool plan(PlannedStep& step);
@@ -195,6 +228,11 @@ class Replica {
   std::vector<SeqId> held_sequences_;  // and their places
   Blocks held_blocks_;
   std::int64_t held_tokens_ = 0;
+  Owned handed_;                  // by sequences that have been handed over and not yet pulled
+  std::deque<Handover> offered_;  // and not yet pulled
+  std::vector<SeqId> coming_;     // pulled, on the way
+  std::vector<SeqId> received_;   // come, until the end of the step that runs
+  bool awaits_ = false;           // a transfer, and runs no step until it has ended
   std::vector<std::uint32_t> emitters_;
   Counters counters_;
   std::int64_t steps_to_check_;

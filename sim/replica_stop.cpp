@@ -10,6 +10,7 @@ void Replica::stop(SimTime now) {
   if (running_step_) cut_step(now);
   for (SeqId id = state_.running.first(); id != kNoSeq; id = state_.sequences[id].next) settle_sequence(id, now);
   settle_queued(now);
+  settle_handed(now);
 }
 
 // The step that runs counts for as long as it has run; its tokens never come.

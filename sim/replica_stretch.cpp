@@ -56,6 +56,7 @@ bool Replica::stretch(SimTime& now) {
         return false;
       }
       complete(now = end);
+      if (!offered_.empty()) queue_.post(now, EventKind::kPull);
       if (next_other() > now) return true;
       queue_.post(now, EventKind::kSchedule);
       return false;

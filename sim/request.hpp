@@ -25,6 +25,10 @@ enum class Cause : std::uint8_t {
   kPreempted,  // thrown out, waiting to come back
   kRecompute,  // computing again what preemption threw away
   kHost,       // the device waited for the host
+  // Where prefill and decode run on replicas of their own:
+  kTransferWait,  // prefilled, and its KV waited to be pulled
+  kTransfer,      // its KV was on the way
+  kDecodeWait,    // its KV had come, and it waited to join those that decode
   kCount
 };
 inline constexpr std::size_t kCauses = static_cast<std::size_t>(Cause::kCount);
@@ -39,8 +43,9 @@ enum class Refusal : std::uint8_t {
   kCache,        // larger than the whole KV cache
   kReservation,  // longer than what the policy reserves for a request
   kTokenBudget,  // the prompt does not fit one step and the policy does not chunk
+  kSwapSpace,    // it had to leave the device, and the host had no room for its KV
 };
-inline constexpr std::size_t kRefusals = 5;
+inline constexpr std::size_t kRefusals = 6;
 [[nodiscard]] const char* name(Refusal refusal);
 
 // One record per request, kept to the end of the run. Lengths fit 31 bits: readers refuse longer ones.

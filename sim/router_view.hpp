@@ -60,6 +60,7 @@ class ReplicaLoads {
 
  private:
   void add(ReplicaId replica, std::int64_t requests, std::int64_t prompt_tokens) {
+    if (!watched_) return;
     if (watched_ == Load::kRequests) set(replica, now_[index_of(replica)] + requests);
     if (watched_ == Load::kPromptTokens) set(replica, now_[index_of(replica)] + requests * prompt_tokens);
   }

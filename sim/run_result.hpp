@@ -13,13 +13,20 @@
 namespace servecast {
 
 struct ReplicaResult {
-  std::int64_t requests = 0;  // sent to it
+  Role role = Role::kBoth;
+  std::int64_t requests = 0;  // sent to it, or handed over to it
   Counters counters;
   std::vector<TimelineSample> timeline;
   Blocks usable_blocks, peak_blocks;
   Tokens block_size;
   std::int64_t preemptions = 0;
   std::int64_t tokens_emitted = 0;
+};
+
+// KV that went from one replica to another.
+struct Moved {
+  std::int64_t transfers = 0;
+  Bytes started, arrived;
 };
 
 // The sums over the replicas stand beside them: those of a single replica are its own.
@@ -34,6 +41,7 @@ struct RunResult {
   Tokens block_size;   // of the first
   std::int64_t preemptions = 0;
   std::int64_t tokens_emitted = 0;
+  Moved moved;
 };
 
 // Adds up what the replicas did. Digests are mixed in order.

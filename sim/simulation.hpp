@@ -14,6 +14,7 @@
 #include "sim/run_result.hpp"
 #include "sim/scheduler.hpp"
 #include "sim/step.hpp"
+#include "sim/transfer_network.hpp"
 
 namespace servecast {
 
@@ -26,12 +27,19 @@ struct ReplicaSpec {
   RunObserver* observer = nullptr;  // none where absent
 };
 
+// How requests get from replicas that prefill to those that decode; needed where there are such.
+struct Disaggregation {
+  Router& router;  // among those that decode; it holds nothing back
+  TransferNetwork& network;
+};
+
 struct ClusterConfig {
   // Stop here; requests still open are counted as open, and their time is accounted for until then.
   std::optional<SimTime> horizon;
   // The router sees loads as they were at the latest multiple of this; 0: as they are. A router that holds requests
   // back always sees them as they are.
   Duration snapshot_age{0};
+  Disaggregation* disaggregation = nullptr;
 };
 
 // A cluster of one replica.

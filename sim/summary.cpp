@@ -155,6 +155,10 @@ double busy_share(const ReplicaResult& replica, const Summary& summary) {
   return ratio(seconds(replica.counters.busy), summary.duration_s);
 }
 
+double mean_blocks(const ReplicaResult& replica, const Summary& summary) {
+  return ratio(static_cast<double>(replica.counters.kv_block_ns) * 1e-9, summary.duration_s);
+}
+
 Distribution distribution(std::vector<double>& values) {
   Distribution d;
   d.count = static_cast<std::int64_t>(values.size());

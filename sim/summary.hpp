@@ -72,6 +72,8 @@ struct Summary {
 
 // Of the run's duration in which the replica ran a step.
 [[nodiscard]] double busy_share(const ReplicaResult& replica, const Summary& summary);
+// Of its KV blocks, in use over that time.
+[[nodiscard]] double mean_blocks(const ReplicaResult& replica, const Summary& summary);
 
 [[nodiscard]] Summary summarise(const RequestTable& requests, const RunResult& result, const SummaryOptions& options);
 

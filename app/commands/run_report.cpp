@@ -107,9 +107,8 @@ std::string load_line(const PreparedPoint& point, const PointResult& result) {
 std::string memory_lines(const std::vector<PreparedPoint>& points) {
   GroupedLines lines;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const int replicas = points[i].point->experiment.deployment.replicas;
-    const std::string each = replicas > 1 ? fmt::format("{} replicas, each: ", replicas) : std::string{};
-    lines.add(each + describe_memory(points[i].deployment), i);
+    lines.add(describe_memory(points[i].deployment), i);
+    if (points[i].decode) lines.add(describe_memory(*points[i].decode), i);
   }
   return lines.text(points, "");
 }

@@ -17,13 +17,19 @@ Json to_json(const MetricValue& value) {
   return nullptr;
 }
 
+const char* role_name(Role role) {
+  return role == Role::kPrefill ? "prefill" : role == Role::kDecode ? "decode" : "both";
+}
+
 Json by_replica(const PreparedPoint& point, const PointResult& result) {
   Json list = Json::array();
-  for (const ReplicaResult& replica : result.run.replicas) {
+  for (std::size_t i = 0; i < result.run.replicas.size(); ++i) {
+    const ReplicaResult& replica = result.run.replicas[i];
     const auto peak = static_cast<double>(replica.peak_blocks.count());
-    list.push_back({{"requests", replica.requests},
+    list.push_back({{"role", role_name(replica.role)},
+                    {"requests", replica.requests},
                     {"busy_share", busy_share(replica, result.summary)},
-                    {"kv_peak_bytes", kv_bytes_of(point.deployment, peak)},
+                    {"kv_peak_bytes", kv_bytes_of(deployment_of(point, i), peak)},
                     {"kv_peak_share", peak / static_cast<double>(replica.usable_blocks.count())},
                     {"steps", replica.counters.steps},
                     {"preemptions", replica.preemptions},
@@ -60,7 +66,7 @@ void write_timeline_csv(const std::filesystem::path& path, const PreparedPoint& 
       if (several) file.write(fmt::format("{},", replica));
       file.write(fmt::format("{}.{:09},{},{},{},{:.0f},{},{},{}\n", ns / 1'000'000'000, ns % 1'000'000'000,
                              sample.running, sample.waiting, sample.kv_used.count(),
-                             kv_bytes_of(point.deployment, static_cast<double>(sample.kv_used.count())),
+                             kv_bytes_of(deployment_of(point, replica), static_cast<double>(sample.kv_used.count())),
                              sample.tokens_emitted, sample.prefill_tokens, sample.preemptions));
     }
   }

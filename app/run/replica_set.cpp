@@ -3,27 +3,28 @@
 #include <algorithm>
 
 namespace servecast {
-namespace {
 
-// So many samples each, that a cluster keeps about as many as one replica would.
-std::size_t samples_each(const ReplicaConfig& config, int replicas) {
-  constexpr std::size_t kLeast = 64;
-  return std::max(kLeast, config.most_samples / static_cast<std::size_t>(replicas));
-}
-
-}  // namespace
-
-ReplicaSet::ReplicaSet(const Deployment& deployment, int replicas, SimTime record_gaps_from,
-                       const RequestTable& requests) {
-  ReplicaConfig config = deployment.replica;
-  config.record_gaps_from = record_gaps_from;
-  config.most_samples = samples_each(config, replicas);
-  for (int i = 0; i < replicas; ++i) {
+void ReplicaSet::add(const Deployment& deployment) {
+  for (int i = 0; i < deployment.replicas; ++i) {
     models_.push_back(make_cost_model(deployment));
     executors_.push_back(std::make_unique<PredictedExecutor>(*models_.back()));
-    schedulers_.push_back(make_scheduler(deployment.policy, requests));
-    specs_.push_back({config, schedulers_.back().get(), executors_.back().get(), nullptr});
+    schedulers_.push_back(make_scheduler(deployment.policy, requests_, deployment.role));
+    specs_.push_back({deployment.replica, schedulers_.back().get(), executors_.back().get(), nullptr});
+    specs_.back().config.record_gaps_from = record_gaps_from_;
   }
 }
+
+// So many samples each, that a cluster keeps about as many as one replica would.
+std::span<const ReplicaSpec> ReplicaSet::specs() {
+  constexpr std::size_t kLeast = 64;
+  const std::size_t each = std::max(kLeast, ReplicaConfig{}.most_samples / std::max<std::size_t>(1, specs_.size()));
+  for (ReplicaSpec& spec : specs_) spec.config.most_samples = each;
+  return specs_;
+}
+
+Pools::Pools(const PoolsSection& section, std::uint64_t seed)
+    : router_(make_router(section.decode_router, 0, {seed, "router.decode"})),
+      links_(section.bytes_per_s, from_seconds(section.latency_s)),
+      disaggregation_{*router_, links_} {}
 
 }  // namespace servecast

@@ -1,12 +1,11 @@
 #include "policies/routing/routers.hpp"
-#include "sim/random.hpp"
 
 namespace servecast {
 namespace {
 
 class PowerOfTwo final : public Router {
  public:
-  PowerOfTwo(Load load, std::uint64_t seed) : load_(load), random_(stream(seed, "router")) {}
+  PowerOfTwo(Load load, const RandomStream& random) : load_(load), random_(random) {}
 
   [[nodiscard]] std::optional<Load> looks_at() const override { return load_; }
   std::optional<ReplicaId> route(const RoutedRequest& /*request*/, const RouterView& view) override {
@@ -25,8 +24,8 @@ class PowerOfTwo final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_power_of_two(Load load, std::uint64_t seed) {
-  return std::make_unique<PowerOfTwo>(load, seed);
+std::unique_ptr<Router> make_power_of_two(Load load, const RandomStream& random) {
+  return std::make_unique<PowerOfTwo>(load, random);
 }
 
 }  // namespace servecast

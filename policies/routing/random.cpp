@@ -1,4 +1,3 @@
-#include "sim/random.hpp"
 
 #include "policies/routing/routers.hpp"
 
@@ -7,7 +6,7 @@ namespace {
 
 class Random final : public Router {
  public:
-  explicit Random(std::uint64_t seed) : random_(stream(seed, "router")) {}
+  explicit Random(const RandomStream& random) : random_(random) {}
 
   std::optional<ReplicaId> route(const RoutedRequest& /*request*/, const RouterView& view) override {
     return view.nth(static_cast<std::uint32_t>(below(random_, view.count())));
@@ -19,6 +18,6 @@ class Random final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_random(std::uint64_t seed) { return std::make_unique<Random>(seed); }
+std::unique_ptr<Router> make_random(const RandomStream& random) { return std::make_unique<Random>(random); }
 
 }  // namespace servecast

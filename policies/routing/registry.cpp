@@ -27,12 +27,12 @@ const std::vector<std::string>& load_names() {
   return kNames;
 }
 
-std::unique_ptr<Router> make_router(const RouterOptions& options, std::int64_t replica_runs, std::uint64_t seed) {
+std::unique_ptr<Router> make_router(const RouterOptions& options, std::int64_t replica_runs, const RouterDraws& draws) {
   switch (options.kind) {
     case RouterKind::kRoundRobin:
       break;
     case RouterKind::kRandom:
-      return make_random(seed);
+      return make_random(stream(draws.seed, draws.purpose));
     case RouterKind::kLeastRequests:
       return make_least_loaded(Load::kRequests);
     case RouterKind::kLeastTokens:
@@ -40,7 +40,7 @@ std::unique_ptr<Router> make_router(const RouterOptions& options, std::int64_t r
     case RouterKind::kShortestQueue:
       return make_least_loaded(Load::kWaiting);
     case RouterKind::kPowerOfTwo:
-      return make_power_of_two(options.load, seed);
+      return make_power_of_two(options.load, stream(draws.seed, draws.purpose));
     case RouterKind::kPrefixAffinity:
       return make_prefix_affinity();
     case RouterKind::kSharedQueue:

@@ -38,8 +38,14 @@ struct RouterOptions {
 // "requests", "tokens", "waiting"; in the order of Load.
 [[nodiscard]] const std::vector<std::string>& load_names();
 
+// Where a router's draws come from: stream(seed, purpose).
+struct RouterDraws {
+  std::uint64_t seed = 1;
+  std::string_view purpose = "router";
+};
+
 // `replica_runs`: the most requests that one replica runs at once.
 [[nodiscard]] std::unique_ptr<Router> make_router(const RouterOptions& options, std::int64_t replica_runs,
-                                                  std::uint64_t seed);
+                                                  const RouterDraws& draws = {});
 
 }  // namespace servecast

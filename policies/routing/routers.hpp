@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "sim/random.hpp"
 #include "sim/router.hpp"
 
 namespace servecast {
@@ -11,15 +12,15 @@ namespace servecast {
 // One after the other, in order of number.
 [[nodiscard]] std::unique_ptr<Router> make_round_robin();
 
-// Any, equally likely; draws from stream(seed, "router").
-[[nodiscard]] std::unique_ptr<Router> make_random(std::uint64_t seed);
+// Any, equally likely.
+[[nodiscard]] std::unique_ptr<Router> make_random(const RandomStream& random);
 
 // The one with the least load; of equals the lowest number. By requests this is "least outstanding requests", by prompt
 // tokens "least outstanding tokens", by waiting requests "join the shortest queue".
 [[nodiscard]] std::unique_ptr<Router> make_least_loaded(Load load);
 
-// Draws two different ones and takes the less loaded, of equals the first drawn; from stream(seed, "router").
-[[nodiscard]] std::unique_ptr<Router> make_power_of_two(Load load, std::uint64_t seed);
+// Draws two different ones and takes the less loaded, of equals the first drawn.
+[[nodiscard]] std::unique_ptr<Router> make_power_of_two(Load load, const RandomStream& random);
 
 // Requests with one prefix or session go to one replica, others anywhere: a consistent hash.
 [[nodiscard]] std::unique_ptr<Router> make_prefix_affinity();

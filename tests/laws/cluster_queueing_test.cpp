@@ -67,7 +67,7 @@ std::vector<double> waits(std::size_t replicas, RouterKind kind, PoissonSource s
     config.grows = false;
     specs.push_back({config, schedulers.back().get(), executors.back().get(), nullptr});
   }
-  const auto router = make_router({.kind = kind, .load = Load::kRequests, .slots = {}}, 1, 1);
+  const auto router = make_router({.kind = kind, .load = Load::kRequests, .slots = {}}, 1);
   const RunResult result = simulate({}, specs, *router, table, source);
   REQUIRE_FALSE(result.stopped_at_horizon);
   std::vector<double> list;

@@ -51,7 +51,7 @@ inline void run(const ClusterCase& what, ArrivalSource& source, ClusterRun& out,
     specs.push_back(
         {config_of(alone).replica, schedulers[i].get(), executors[i].get(), watched ? &out.watchers[i] : nullptr});
   }
-  const auto router = make_router(what.router, what.slots, 1);
+  const auto router = make_router(what.router, what.slots);
   out.result = simulate(what.config, specs, *router, out.requests, source);
 }
 

@@ -14,7 +14,7 @@ constexpr std::uint32_t kReplicas = 4;
 RoutedRequest request(std::uint64_t affinity = 0) { return {RequestId{0}, kStart, Tokens{10}, Tokens{10}, affinity}; }
 
 std::unique_ptr<Router> router(RouterKind kind, std::uint64_t seed = 1) {
-  return make_router({.kind = kind, .load = Load::kRequests, .slots = {}}, 2, seed);
+  return make_router({.kind = kind, .load = Load::kRequests, .slots = {}}, 2, {seed, "router"});
 }
 
 // Four replicas with so many requests each; -1: takes none.
