@@ -80,10 +80,10 @@ SheetNode SheetNode::open(const std::string& key, const Names& known) const {
 std::vector<SheetNode> SheetNode::items() const {
   if (!tree_->node.IsSequence()) fail("must be a list");
   std::vector<SheetNode> list;
-  for (const auto& item : tree_->node) {
+  for (std::size_t i = 0; i < tree_->node.size(); ++i) {
     std::string name = field_;
-    name.append("[").append(std::to_string(list.size())).append("]");
-    list.push_back({std::make_shared<Tree>(Tree{item, tree_->file}), std::move(name)});
+    name.append("[").append(std::to_string(i)).append("]");
+    list.push_back({std::make_shared<Tree>(Tree{tree_->node[i], tree_->file}), std::move(name)});
   }
   return list;
 }

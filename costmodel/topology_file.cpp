@@ -71,7 +71,7 @@ class Builder {
   explicit Builder(LinkTypes types) : types_(std::move(types)) {}
 
   // `prefix` is the host's name with its slash, or empty.
-  Groups add_nodes(const SheetNode& nodes, const std::string& prefix, std::optional<std::uint32_t> host);
+  Groups add_nodes(const SheetNode& section, const std::string& prefix, std::optional<std::uint32_t> host);
   void add_links(const SheetNode& owner, const Groups& groups);
   // Groups of the same name follow each other, host by host.
   static void merge(const Groups& groups, Groups& all);

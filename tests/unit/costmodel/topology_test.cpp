@@ -185,3 +185,22 @@ TEST_CASE("a thousand GPUs are read and searched quickly enough for tests") {
   CHECK(routes.path(0, 1023).links.size() == 6);
   CHECK(routes.path(1023, 0).latency == routes.path(0, 1023).latency);
 }
+
+TEST_CASE("hosts of different kinds stand in one topology, and then their number is the sheet's") {
+  const std::string mixed = changed("network:",
+                                    "  old:\n"
+                                    "    nodes:\n"
+                                    "      gpu: {kind: gpu, count: 2, device: v100-test}\n"
+                                    "      nic: {kind: nic}\n"
+                                    "    links:\n"
+                                    "      - {from: gpu, to: nic, type: pcie}\n"
+                                    "network:");
+  const Topology topology = parse_topology(mixed, "x.yaml");
+  CHECK(topology.hosts() == std::vector<std::vector<GpuIndex>>{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9}});
+  CHECK(topology.gpu(8).name == "old-0/gpu-0");
+  CHECK(topology.gpu(8).device == "v100-test");
+  Routes routes(topology);
+  CHECK(names(topology, routes.path(8, 0)) ==
+        std::vector<std::string>{"old-0/nic-0", "leaf-0", "host-0/nic-0", "host-0/pcie-0", "host-0/gpu-0"});
+  CHECK(message_of(mixed, 3) == "x.yaml:18: hosts: has several kinds of host, so their number is the sheet's alone");
+}
