@@ -1,11 +1,13 @@
 // servecast_bench [filter]: runs the benchmarks whose name contains `filter` (all without one), one line a case.
 //   sim        a million requests through one replica, by policy, cap and load
 //   stretch    a fixed set that only decodes: cost per step at 16 and at 1,024 running
+//   cluster    a million requests through 16 replicas, by router, and through 1 to 1,024
 //   costmodel  nanoseconds a step of the roofline
-//   smoke      the first of sim for each policy, short
+//   smoke      the first of each, short
 //   kernels    the CPU set: its product beside OpenBLAS, decode attention beside memcpy
 //   gemm-at-every-m  the product at each m from 1 to 256, some five minutes
-// servecast_bench --case POLICY CAP REQUESTS RATE BLOCK_SHARE FIXED_OUTPUT: one run, for the parent that measures it.
+// servecast_bench --case POLICY CAP REQUESTS RATE BLOCK_SHARE FIXED_OUTPUT IDS FILES REPLICAS ROUTER: one run, for the
+// parent that measures it.
 #include <fmt/format.h>
 #include <string_view>
 

@@ -21,7 +21,9 @@ std::vector<std::string> case_arguments(const SimCase& what) {
           fmt::format("{}", what.block_share),
           std::to_string(what.fixed_output),
           what.block_ids ? "ids" : "counts",
-          what.files ? "files" : "memory"};
+          what.files ? "files" : "memory",
+          std::to_string(what.replicas),
+          what.router};
 }
 
 struct Child {
@@ -69,6 +71,8 @@ int run_child(const std::vector<std::string>& arguments) {
   what.fixed_output = std::stoll(arguments.at(5));
   what.block_ids = arguments.at(6) == "ids";
   what.files = arguments.at(7) == "files";
+  what.replicas = std::stoll(arguments.at(8));
+  what.router = arguments.at(9);
   const SimTiming t = run(what);
   fmt::print("timing {} {} {} {} {}\n", t.wall_s, t.completed_rate, t.steps, t.preemptions, t.completed);
   return 0;

@@ -1,12 +1,16 @@
 #include "bench/sim_case.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "app/results/point_files.hpp"
 #include "bench/h100_llama8b.hpp"
 #include "policies/registry.hpp"
+#include "policies/routing/registry.hpp"
 #include "sim/simulation.hpp"
 #include "sim/summary.hpp"
 #include "traces/read.hpp"
@@ -50,10 +54,10 @@ WorkloadSpec workload_of(const SimCase& what, bool have_trace) {
 }
 
 // The work that is timed, by a name that callgrind can be told to collect.
-[[gnu::noinline]] SimTiming timed_run(const SimulationConfig& config, ArrivalSource& source, Scheduler& scheduler,
-                                      StepExecutor& executor, RequestTable& requests, bool files) {
+[[gnu::noinline]] SimTiming timed_run(std::span<const ReplicaSpec> replicas, Router& router, ArrivalSource& source,
+                                      RequestTable& requests, bool files) {
   const auto from = std::chrono::steady_clock::now();
-  const RunResult result = simulate(config, requests, source, scheduler, executor);
+  const RunResult result = simulate({}, replicas, router, requests, source);
   const Summary summary = summarise(requests, result, {});
   if (files) {
     const auto file = std::filesystem::temp_directory_path() / "servecast_bench_requests.csv";
@@ -64,6 +68,39 @@ WorkloadSpec workload_of(const SimCase& what, bool have_trace) {
   return {wall.count(), summary.completed_rate, result.counters.steps, result.preemptions, summary.completed};
 }
 
+// The replicas, each with a scheduler and a cost model of its own.
+class Cluster {
+ public:
+  explicit Cluster(const SimCase& what) : options_(with_cap(what.policy, what.cap)) {
+    const ReplicaNeeds needs = replica_needs(options_);
+    ReplicaConfig& config = config_;
+    config.block_size = Tokens{needs.slots ? 1 : 16};
+    const double tokens = what.block_share * static_cast<double>(H100Llama8B().kv_tokens().count());
+    config.usable_blocks = Blocks{static_cast<std::int64_t>(tokens) / config.block_size.count()};
+    config.grows = needs.grows;
+    config.name_blocks = what.block_ids;
+    config.most_samples = std::max<std::size_t>(64, config.most_samples / static_cast<std::size_t>(what.replicas));
+    deployments_ = std::vector<H100Llama8B>(static_cast<std::size_t>(what.replicas), H100Llama8B());
+  }
+
+  std::span<const ReplicaSpec> start(const RequestTable& requests) {
+    for (H100Llama8B& deployment : deployments_) {
+      schedulers_.push_back(make_scheduler(options_, requests));
+      executors_.push_back(std::make_unique<PredictedExecutor>(deployment.model()));
+      specs_.push_back({config_, schedulers_.back().get(), executors_.back().get(), nullptr});
+    }
+    return specs_;
+  }
+
+ private:
+  SchedulerOptions options_;
+  ReplicaConfig config_;
+  std::vector<H100Llama8B> deployments_;
+  std::vector<std::unique_ptr<Scheduler>> schedulers_;
+  std::vector<std::unique_ptr<StepExecutor>> executors_;
+  std::vector<ReplicaSpec> specs_;
+};
+
 }  // namespace
 
 SimTiming run(const SimCase& what) {
@@ -73,20 +110,10 @@ SimTiming run(const SimCase& what) {
   if (std::filesystem::exists(file)) trace = std::make_shared<const Trace>(read_trace(file.string()).trace);
   const auto source = make_workload(workload_of(what, trace != nullptr), trace);
 
-  const SchedulerOptions options = with_cap(what.policy, what.cap);
-  const ReplicaNeeds needs = replica_needs(options);
-  H100Llama8B deployment;
-  SimulationConfig config;
-  config.replica.block_size = Tokens{needs.slots ? 1 : 16};
-  config.replica.usable_blocks =
-      Blocks{static_cast<std::int64_t>(what.block_share * static_cast<double>(deployment.kv_tokens().count())) /
-             config.replica.block_size.count()};
-  config.replica.grows = needs.grows;
-  config.replica.name_blocks = what.block_ids;
+  Cluster cluster(what);
   RequestTable requests;
-  const auto scheduler = make_scheduler(options, requests);
-  PredictedExecutor executor(deployment.model());
-  return timed_run(config, *source, *scheduler, executor, requests, what.files);
+  const auto router = make_router({.kind = router_kind(what.router), .load = Load::kRequests, .slots = {}}, what.cap);
+  return timed_run(cluster.start(requests), *router, *source, requests, what.files);
 }
 
 }  // namespace servecast::bench

@@ -1,4 +1,5 @@
-// One case of the simulator's speed: requests with the Azure conversation trace's lengths through one replica.
+// One case of the simulator's speed: requests with the Azure conversation trace's lengths through one replica or
+// several.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,9 @@ struct SimCase {
   std::string policy = "vllm-v1";
   std::int64_t cap = 256;  // sequences at once
   std::int64_t requests = 1'000'000;
-  double rate = 0;                // Poisson, requests per second; 0: all at time 0
+  double rate = 0;  // Poisson, requests per second; 0: all at time 0
+  std::int64_t replicas = 1;
+  std::string router = "round-robin";
   double block_share = 1;         // of the blocks that the memory plan gives
   bool files = false;             // requests.csv is written too, one line a request
   bool block_ids = false;         // every block by name instead of a count

@@ -52,6 +52,7 @@ SimTiming report(const Self& self, SimCase what, const std::string& load, bool d
 const std::vector<Suite>& suites() {
   static const std::vector<Suite> all{{"sim", run_sim},
                                       {"stretch", run_stretch},
+                                      {"cluster", run_cluster},
                                       {"costmodel", run_costmodel},
                                       {"smoke", run_smoke},
                                       {"kernels-gemm", run_kernel_gemm},

@@ -1,172 +1,85 @@
 #include "costmodel/device.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <limits>
-#include <vector>
-#include <yaml-cpp/yaml.h>
 
+#include "costmodel/sheet.hpp"
 #include "sim/error.hpp"
 
 namespace servecast {
 namespace {
 
-using Names = std::vector<std::string>;
-
-// A mapping of the sheet, with where it stands.
-struct Section {
-  YAML::Node node;
-  std::string file;
-  std::string field;  // "" at the top
-
-  [[nodiscard]] std::string path(const std::string& key) const { return field.empty() ? key : field + "." + key; }
-};
-
-[[noreturn]] void fail(const Section& section, const YAML::Node& at, const std::string& field,
-                       const std::string& problem, const std::string& hint = {}) {
-  const YAML::Mark mark = at.IsDefined() ? at.Mark() : section.node.Mark();
-  throw InputError({section.file, mark.line + 1, field}, problem, hint);
+std::optional<double> optional_quantity(const SheetNode& section, const std::string& key, const std::string& unit) {
+  if (!section.has(key)) return std::nullopt;
+  return section.quantity(key, unit);
 }
 
-void check_keys(const Section& section, const Names& known) {
-  if (!section.node.IsMap()) fail(section, section.node, section.field, "must be a mapping");
-  Names seen;
-  for (const auto& entry : section.node) {
-    const std::string key = entry.first.as<std::string>("");
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
-      fail(section, entry.first, section.path(key), "unknown key", suggest(key, known));
-    }
-    if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
-      fail(section, entry.first, section.path(key), "is given twice");
-    }
-    seen.push_back(key);
-  }
-}
-
-YAML::Node require(const Section& section, const std::string& key) {
-  const YAML::Node value = section.node[key];
-  if (!value.IsDefined() || value.IsNull()) fail(section, section.node, section.path(key), "is missing");
-  return value;
-}
-
-Section open(const Section& section, const std::string& key, const Names& known) {
-  Section inner{require(section, key), section.file, section.path(key)};
-  check_keys(inner, known);
-  return inner;
-}
-
-std::string text(const Section& section, const std::string& key) {
-  const YAML::Node value = require(section, key);
-  if (!value.IsScalar() || value.Scalar().empty()) fail(section, value, section.path(key), "must be a text");
-  return value.Scalar();
-}
-
-double positive(const Section& section, const std::string& key, double limit) {
-  const YAML::Node value = require(section, key);
-  double number = 0;
-  if (!value.IsScalar() || !YAML::convert<double>::decode(value, number) || !std::isfinite(number)) {
-    fail(section, value, section.path(key), "must be a number");
-  }
-  if (!(number > 0 && number <= limit)) {
-    fail(section, value, section.path(key), "is " + value.Scalar() + ", must be positive and in range");
-  }
-  return number;
-}
-
-constexpr double kLargest = 1e18;
-
-// {value: 3.35e12, unit: B/s, source: "..."}
-double quantity(const Section& section, const std::string& key, const std::string& unit, double limit = kLargest) {
-  const Section entry = open(section, key, {"value", "unit", "source"});
-  if (text(entry, "unit") != unit) fail(entry, entry.node["unit"], entry.path("unit"), "must be " + unit);
-  (void)text(entry, "source");  // a number without a source is not accepted
-  return positive(entry, "value", limit);
-}
-
-std::optional<double> optional_quantity(const Section& section, const std::string& key, const std::string& unit) {
-  if (!section.node[key].IsDefined()) return std::nullopt;
-  return quantity(section, key, unit);
-}
-
-PeakRates read_peak(const Section& sheet) {
-  const Section peak = open(sheet, "peak", {"fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4"});
+PeakRates read_peak(const SheetNode& sheet) {
+  const SheetNode peak = sheet.open("peak", {"fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4"});
   const auto rate = [&](const char* key, const char* unit) { return optional_quantity(peak, key, unit); };
   PeakRates rates{rate("fp32", "FLOP/s"), rate("tf32", "FLOP/s"), rate("fp16", "FLOP/s"), rate("bf16", "FLOP/s"),
                   rate("fp8", "FLOP/s"),  rate("int8", "OP/s"),   rate("fp4", "FLOP/s")};
-  if (!rates.fp16 && !rates.bf16 && !rates.fp32) fail(peak, peak.node, "peak", "needs one of fp32, fp16, bf16");
+  if (!rates.fp16 && !rates.bf16 && !rates.fp32) peak.fail("needs one of fp32, fp16, bf16");
   return rates;
 }
 
-LinkKind read_kind(const Section& link) {
-  const std::string kind = text(link, "kind");
+LinkKind read_kind(const SheetNode& link) {
+  const std::string kind = link.choice("kind", {"nvlink", "pcie", "xgmi"}, "link");
   if (kind == "nvlink") return LinkKind::kNvlink;
-  if (kind == "pcie") return LinkKind::kPcie;
-  if (kind == "xgmi") return LinkKind::kXgmi;
-  fail(link, link.node["kind"], link.path("kind"), "unknown link '" + kind + "'",
-       suggest(kind, {"nvlink", "pcie", "xgmi"}));
+  return kind == "pcie" ? LinkKind::kPcie : LinkKind::kXgmi;
 }
 
-DeviceLink read_link(const Section& sheet) {
-  const Section link = open(sheet, "link", {"kind", "bandwidth", "latency", "devices_per_host"});
+DeviceLink read_link(const SheetNode& sheet) {
+  const SheetNode link = sheet.open("link", {"kind", "bandwidth", "latency", "devices_per_host"});
   DeviceLink read;
   read.kind = read_kind(link);
-  read.bytes_per_second = quantity(link, "bandwidth", "B/s");
-  read.latency_s = quantity(link, "latency", "s", 1);
-  const double devices = positive(link, "devices_per_host", 4096);
-  if (devices != std::floor(devices)) {
-    fail(link, link.node["devices_per_host"], "link.devices_per_host", "must be a whole number");
-  }
-  read.devices_per_host = static_cast<std::int64_t>(devices);
+  read.bytes_per_second = link.quantity("bandwidth", "B/s");
+  read.latency_s = link.quantity("latency", "s", 1);
+  read.devices_per_host = link.whole("devices_per_host", 4096);
   return read;
 }
 
 // {launch_s, compute, memory, row_s}; the last three may be left out.
-void read_curve(const Section& section, const std::string& key, Curve& curve) {
-  if (!section.node[key].IsDefined()) return;
-  const Section entry = open(section, key, {"launch_s", "compute", "memory", "row_s"});
-  const auto given = [&](const char* name) { return entry.node[name].IsDefined(); };
+void read_curve(const SheetNode& section, const std::string& key, Curve& curve) {
+  if (!section.has(key)) return;
+  const SheetNode entry = section.open(key, {"launch_s", "compute", "memory", "row_s"});
   curve = Curve{};
-  curve.launch_s = positive(entry, "launch_s", 1);
-  if (given("compute")) curve.compute = positive(entry, "compute", 1);
-  if (given("memory")) curve.memory = positive(entry, "memory", 1);
-  if (given("row_s")) curve.row_s = positive(entry, "row_s", 1);
+  curve.launch_s = entry.positive("launch_s", 1);
+  if (entry.has("compute")) curve.compute = entry.positive("compute", 1);
+  if (entry.has("memory")) curve.memory = entry.positive("memory", 1);
+  if (entry.has("row_s")) curve.row_s = entry.positive("row_s", 1);
 }
 
-void read_efficiency(const Section& sheet, Efficiency& efficiency) {
-  if (!sheet.node["efficiency"].IsDefined()) return;
-  const Section section =
-      open(sheet, "efficiency",
-           {"source", "gemm", "experts", "prefill_attention", "decode_attention", "elementwise", "link"});
-  (void)text(section, "source");
+void read_efficiency(const SheetNode& sheet, Efficiency& efficiency) {
+  if (!sheet.has("efficiency")) return;
+  const SheetNode section = sheet.open(
+      "efficiency", {"source", "gemm", "experts", "prefill_attention", "decode_attention", "elementwise", "link"});
+  (void)section.text("source");
   read_curve(section, "gemm", efficiency.gemm);
   read_curve(section, "experts", efficiency.experts);
   read_curve(section, "prefill_attention", efficiency.prefill_attention);
   read_curve(section, "decode_attention", efficiency.decode_attention);
   read_curve(section, "elementwise", efficiency.elementwise);
-  if (section.node["link"].IsDefined()) efficiency.link = positive(section, "link", 1);
+  if (section.has("link")) efficiency.link = section.positive("link", 1);
 }
 
 Bytes whole_bytes(double value) { return Bytes{static_cast<std::int64_t>(std::llround(value))}; }
 
-DeviceSheet read_sheet(const Section& sheet) {
-  check_keys(sheet, {"device", "name", "architecture", "compute_capability", "memory_capacity", "memory_reported",
-                     "memory_bandwidth", "peak", "link", "power", "efficiency"});
+DeviceSheet read_sheet(const SheetNode& sheet) {
+  sheet.check_keys({"device", "name", "architecture", "compute_capability", "memory_capacity", "memory_reported",
+                    "memory_bandwidth", "peak", "link", "power", "efficiency"});
   DeviceSheet device;
-  device.name = text(sheet, "device");
-  device.title = text(sheet, "name");
-  device.architecture = text(sheet, "architecture");
-  if (sheet.node["compute_capability"].IsDefined()) device.compute_capability = text(sheet, "compute_capability");
-  device.memory = whole_bytes(quantity(sheet, "memory_capacity", "B"));
+  device.name = sheet.text("device");
+  device.title = sheet.text("name");
+  device.architecture = sheet.text("architecture");
+  if (sheet.has("compute_capability")) device.compute_capability = sheet.text("compute_capability");
+  device.memory = whole_bytes(sheet.quantity("memory_capacity", "B"));
   if (const auto reported = optional_quantity(sheet, "memory_reported", "B")) {
     device.memory_reported = whole_bytes(*reported);
   }
-  device.bytes_per_second = quantity(sheet, "memory_bandwidth", "B/s");
+  device.bytes_per_second = sheet.quantity("memory_bandwidth", "B/s");
   device.peak = read_peak(sheet);
   device.link = read_link(sheet);
-  device.watts = quantity(sheet, "power", "W");
+  device.watts = sheet.quantity("power", "W");
   device.efficiency = default_efficiency(device.name, device.architecture);
   read_efficiency(sheet, device.efficiency);
   return device;
@@ -207,21 +120,13 @@ double DeviceSheet::peak_of(DType operands) const {
 }
 
 DeviceSheet load_device(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in || std::filesystem::is_directory(path)) throw InputError({path, 0, {}}, "cannot be opened");
-  const std::string content{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  DeviceSheet device = parse_device(content, path);
-  const std::string stem = std::filesystem::path(path).stem().string();
-  if (device.name != stem) throw InputError({path, 0, "device"}, "must repeat the file's name, '" + stem + "'");
+  DeviceSheet device = parse_device(read_sheet_file(path), path);
+  check_sheet_name(device.name, path, "device");
   return device;
 }
 
 DeviceSheet parse_device(const std::string& yaml, const std::string& file) {
-  try {
-    return read_sheet({YAML::Load(yaml), file, {}});
-  } catch (const YAML::Exception& error) {
-    throw InputError({file, error.mark.line + 1, {}}, "is not valid YAML: " + error.msg);
-  }
+  return read_sheet(SheetNode::parse(yaml, file));
 }
 
 }  // namespace servecast

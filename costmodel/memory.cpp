@@ -119,7 +119,7 @@ Bytes activation_bytes(const ModelShape& shard, DType activations, Tokens batche
     widest = std::max(widest, (part.gated ? 3 : 2) * (part.width + experts));
   }
   const Bytes streams = packed_bytes(batched_tokens.count() * (2 * shard.hidden + widest), activations);
-  return streams + packed_bytes(2 * sampled_rows * shard.vocab, DType::kFp32);
+  return shard.has_head ? streams + packed_bytes(2 * sampled_rows * shard.vocab, DType::kFp32) : streams;
 }
 
 Tokens MemoryPlan::slots() const {

@@ -26,7 +26,9 @@ std::int64_t layer_parameters(const ModelShape& model, const Attention& attentio
 
 std::int64_t idle_parameters(const ModelShape& model, const FeedForward& part) {
   if (!part.experts) return 0;
-  return (part.experts->count - part.experts->per_token) * (expert_matrices(model, part) + part.experts->vectors);
+  const Experts& experts = *part.experts;
+  const std::int64_t idle = experts.all() - experts.per_token;
+  return idle * (expert_matrices(model, part) + experts.vectors) / experts.ranks;
 }
 
 // One more last layer, the projection of [embedding; hidden] to hidden with a norm for each, the norm of the
@@ -40,10 +42,11 @@ std::int64_t mtp_parameters(const ModelShape& model) {
          (layer + 2 * model.hidden * model.hidden + 3 * model.hidden + 2 * model.vocab * model.hidden);
 }
 
-std::int64_t divide(std::int64_t value, std::int64_t ranks, const ModelShape& model, const char* what) {
+std::int64_t divide(std::int64_t value, std::int64_t ranks, const ModelShape& model, const char* what,
+                    const char* field = "tensor_parallel") {
   if (value % ranks == 0) return value / ranks;
-  throw InputError({{}, 0, "tensor_parallel"}, std::to_string(ranks) + " ranks do not divide the " +
-                                                   std::to_string(value) + " " + what + " of " + model.name);
+  throw InputError({{}, 0, field}, std::to_string(ranks) + " ranks do not divide the " + std::to_string(value) + " " +
+                                       what + " of " + model.name);
 }
 
 std::int64_t divide_kv_heads(std::int64_t heads, std::int64_t ranks, const ModelShape& model) {
@@ -56,11 +59,37 @@ void shard_attention(Attention& part, std::int64_t ranks, const ModelShape& mode
   part.kv_heads = part.latent ? part.query_heads : divide_kv_heads(part.kv_heads, ranks, model);
 }
 
-void shard_feed_forward(FeedForward& part, std::int64_t ranks, const ModelShape& model) {
-  part.width = divide(part.width, ranks, model, "columns of the MLP");
+void shard_feed_forward(FeedForward& part, const Sharding& sharding, const ModelShape& model) {
+  part.width = divide(part.width, sharding.tensor, model, "columns of the MLP");
   if (!part.experts) return;
-  part.experts->width = divide(part.experts->width, ranks, model, "columns of an expert");
-  part.experts->shared_width = divide(part.experts->shared_width, ranks, model, "columns of the shared experts");
+  Experts& experts = *part.experts;
+  if (sharding.expert_parallel) {
+    experts.count = divide(experts.count, sharding.ranks(), model, "experts", "expert_parallel");
+    experts.ranks = sharding.ranks();
+  } else {
+    experts.width = divide(experts.width, sharding.tensor, model, "columns of an expert");
+  }
+  experts.shared_width = divide(experts.shared_width, sharding.tensor, model, "columns of the shared experts");
+}
+
+void check(const Sharding& sharding, const ModelShape& model) {
+  const auto refuse = [](const char* field, const std::string& problem) { throw InputError({{}, 0, field}, problem); };
+  if (sharding.tensor < 1) refuse("tensor_parallel", "must be at least 1");
+  if (sharding.data < 1) refuse("data_parallel", "must be at least 1");
+  const bool has_experts = std::any_of(model.feed_forwards.begin(), model.feed_forwards.end(),
+                                       [](const FeedForward& part) { return part.experts.has_value(); });
+  if (sharding.expert_parallel && !has_experts) refuse("expert_parallel", model.name + " has no experts");
+  if (sharding.data > 1 && !sharding.expert_parallel) {
+    refuse("data_parallel", "without expert_parallel, copies share nothing: they are replicas");
+  }
+}
+
+// Embeddings and LM head.
+std::int64_t outer_parameters(const ModelShape& model) {
+  std::int64_t count = model.has_embedding ? (model.vocab + model.positions) * model.hidden : 0;
+  if (!model.has_head) return count;
+  if (!model.tied || !model.has_embedding) count += model.vocab * model.hidden;
+  return count + (model.head_bias ? model.vocab : 0);
 }
 
 }  // namespace
@@ -104,7 +133,7 @@ std::int64_t dense_matrices(const ModelShape& model, const FeedForward& part) {
 }
 
 std::int64_t router_matrix(const ModelShape& model, const FeedForward& part) {
-  return part.experts ? model.hidden * part.experts->count : 0;
+  return part.experts ? model.hidden * part.experts->all() : 0;
 }
 
 std::int64_t expert_matrices(const ModelShape& model, const FeedForward& part) {
@@ -119,21 +148,37 @@ ParameterCounts count_parameters(const ModelShape& model) {
     counts.non_embedding += layer_parameters(model, model.attentions[layer.attention], part);
     idle += idle_parameters(model, part);
   }
-  counts.non_embedding += model.final_vectors;
-  const std::int64_t head = (model.tied ? 0 : model.vocab * model.hidden) + (model.head_bias ? model.vocab : 0);
-  counts.total = counts.non_embedding + (model.vocab + model.positions) * model.hidden + head;
+  if (model.has_head) counts.non_embedding += model.final_vectors;
+  counts.total = counts.non_embedding + outer_parameters(model);
   counts.active = counts.total - idle;
   counts.mtp = mtp_parameters(model);
   return counts;
 }
 
-ModelShape shard(const ModelShape& model, std::int64_t ranks) {
-  if (ranks < 1) throw InputError({{}, 0, "tensor_parallel"}, "must be at least 1");
+ModelShape shard(const ModelShape& model, const Sharding& sharding) {
+  check(sharding, model);
   ModelShape rank = model;
-  for (Attention& part : rank.attentions) shard_attention(part, ranks, model);
-  for (FeedForward& part : rank.feed_forwards) shard_feed_forward(part, ranks, model);
-  rank.vocab = (model.vocab + ranks - 1) / ranks;
+  for (Attention& part : rank.attentions) shard_attention(part, sharding.tensor, model);
+  for (FeedForward& part : rank.feed_forwards) shard_feed_forward(part, sharding, model);
+  rank.vocab = (model.vocab + sharding.tensor - 1) / sharding.tensor;
   return rank;
+}
+
+ModelShape shard(const ModelShape& model, std::int64_t tensor_ranks) { return shard(model, Sharding{tensor_ranks}); }
+
+ModelShape stage_of(const ModelShape& model, std::int64_t first, std::int64_t last) {
+  ModelShape stage = model;
+  stage.attentions.clear();
+  stage.feed_forwards.clear();
+  stage.layers.clear();
+  for (std::int64_t i = first; i < last; ++i) {
+    const Layer& layer = model.layers[static_cast<std::size_t>(i)];
+    stage.add_layer(model.attentions[layer.attention], model.feed_forwards[layer.feed_forward]);
+  }
+  stage.has_embedding = model.has_embedding && first == 0;
+  stage.has_head = model.has_head && last == model.layer_count();
+  if (!stage.has_head) stage.mtp.count = 0;
+  return stage;
 }
 
 }  // namespace servecast

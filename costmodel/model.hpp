@@ -37,12 +37,15 @@ struct Attention {
 };
 
 struct Experts {
-  std::int64_t count = 0;
+  std::int64_t count = 0;  // held here; all of them unless they are spread over ranks
   std::int64_t per_token = 0;
   std::int64_t width = 0;         // of one expert
   std::int64_t shared_width = 0;  // of all shared experts together, which every token uses
   std::int64_t vectors = 0;       // biases of one expert
+  std::int64_t ranks = 1;         // that whole experts are spread over
 
+  // Those the router chooses among.
+  [[nodiscard]] std::int64_t all() const { return count * ranks; }
   friend bool operator==(const Experts&, const Experts&) = default;
 };
 
@@ -83,6 +86,8 @@ struct ModelShape {
   std::vector<FeedForward> feed_forwards;
   std::vector<Layer> layers;
   MtpModules mtp;
+  bool has_embedding = true;          // of a pipeline's stages, only the first
+  bool has_head = true;               // last norm and LM head: only the last
   DType weight_dtype = DType::kBf16;  // as published
   DType expert_dtype = DType::kBf16;
   std::vector<std::string> caveats;  // where counts are bounds and not exact, for the user to read
@@ -112,9 +117,25 @@ struct ParameterCounts {
 
 [[nodiscard]] ParameterCounts count_parameters(const ModelShape& model);
 
-// What one of `ranks` tensor-parallel devices holds: heads and widths divided, norms, routers and latent
-// projections whole, kv heads repeated where there are fewer than ranks, vocabulary rounded up. Throws
-// InputError where a dimension does not divide.
-[[nodiscard]] ModelShape shard(const ModelShape& model, std::int64_t ranks);
+// How one copy of a model, or one stage of it, is divided over devices.
+struct Sharding {
+  std::int64_t tensor = 1;       // ranks that share heads and widths
+  std::int64_t data = 1;         // copies of the attention, each with tokens of its own, that share the experts
+  bool expert_parallel = false;  // whole experts spread over all ranks, instead of every expert's width over `tensor`
+
+  [[nodiscard]] std::int64_t ranks() const { return tensor * data; }
+  friend bool operator==(const Sharding&, const Sharding&) = default;
+};
+
+// What one rank holds: heads and widths divided, norms, routers and latent projections whole, kv heads repeated where
+// there are fewer than ranks, vocabulary rounded up. Throws InputError where a dimension does not divide, and where
+// data parallelism has no experts to share.
+[[nodiscard]] ModelShape shard(const ModelShape& model, const Sharding& sharding);
+[[nodiscard]] ModelShape shard(const ModelShape& model, std::int64_t tensor_ranks);
+
+// Layers [first, last) with what a pipeline stage holds beside them: the embedding where they are the first, the last
+// norm, the LM head and the prediction modules where they are the last. A tied head is a copy where it is not beside
+// the embedding.
+[[nodiscard]] ModelShape stage_of(const ModelShape& model, std::int64_t first, std::int64_t last);
 
 }  // namespace servecast

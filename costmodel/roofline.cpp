@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <string>
+#include <utility>
 
 #include "sim/error.hpp"
 
@@ -33,6 +34,13 @@ KernelTime link_time(const DeviceSheet& device, std::int64_t ranks) {
   return time;
 }
 
+void check_fits_host(std::int64_t ranks, const char* field, const DeviceSheet& device) {
+  if (ranks <= device.link.devices_per_host) return;
+  throw InputError({{}, 0, field}, std::to_string(ranks) + " ranks exceed the " +
+                                       std::to_string(device.link.devices_per_host) + " devices of a " + device.name +
+                                       " host");
+}
+
 // Where the value for `count` is kept, or null beyond the limit; what it was not asked for before is kUnknown.
 double* memo_slot(std::vector<double>& memo, std::int64_t count) {
   const auto index = static_cast<std::size_t>(count);
@@ -59,20 +67,18 @@ Dtypes runnable_dtypes(const ModelShape& model, const DeviceSheet& device) {
 }
 
 RooflineModel::RooflineModel(const ModelShape& model, const DeviceSheet& device, const Dtypes& dtypes,
-                             std::int64_t ranks, HostTime host)
-    : work_(model, dtypes, ranks), device_(device), dtypes_(dtypes), host_(host) {
-  if (ranks > device.link.devices_per_host) {
-    throw InputError({{}, 0, "tensor_parallel"}, std::to_string(ranks) + " ranks exceed the " +
-                                                     std::to_string(device.link.devices_per_host) + " devices of a " +
-                                                     device.name + " host");
-  }
+                             const Sharding& sharding, HostTime host, Interconnect links)
+    : work_(model, dtypes, sharding), device_(device), dtypes_(dtypes), host_(host), links_(std::move(links)) {
+  if (!links_.tensor) check_fits_host(sharding.tensor, "tensor_parallel", device);
+  if (!links_.experts && sharding.data > 1) check_fits_host(sharding.ranks(), "data_parallel", device);
   const Efficiency& curves = device.efficiency;
   const double peak = device.peak_of(dtypes.activations);
   const double bandwidth = device.bytes_per_second;
   prefill_ = {curves.prefill_attention, peak, bandwidth};
   decode_ = {curves.decode_attention, peak, bandwidth};
   elementwise_ = {curves.elementwise, peak, bandwidth};
-  link_ = link_time(device, ranks);
+  tensor_link_ = link_time(device, sharding.tensor);
+  experts_link_ = link_time(device, sharding.ranks());
   for (std::size_t type = 0; type < gemm_.size(); ++type) {
     const double rate = device.peak_of(compute_type(static_cast<DType>(type)));
     gemm_[type] = {curves.gemm, rate, bandwidth};
@@ -101,9 +107,16 @@ double RooflineModel::seconds(const Operator& op) const {
     case OperatorFamily::kElementwise:
       return op.times * elementwise_.summed(flops, bytes);
     case OperatorFamily::kLink:
-      return op.times * link_.summed(0, op.work.link_bytes);
+      return op.times * link_seconds(op);
   }
   return 0;
+}
+
+double RooflineModel::link_seconds(const Operator& op) const {
+  const bool of_experts = op.collective == Collective::kAllToAll;
+  const std::shared_ptr<const Collectives>& group = of_experts ? links_.experts : links_.tensor;
+  if (group) return group->cost(op.collective, op.message_bytes).seconds;
+  return (of_experts ? experts_link_ : tensor_link_).summed(0, op.work.link_bytes);
 }
 
 double RooflineModel::attention_seconds(const StepShape& shape) const {

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "costmodel/collectives.hpp"
 #include "costmodel/device.hpp"
 #include "costmodel/memory.hpp"
 #include "costmodel/work.hpp"
@@ -29,12 +31,22 @@ struct RooflineBound {
 // The published formats, with fp16 for bf16 where the device has no such rate (same bytes; what engines do there).
 [[nodiscard]] Dtypes runnable_dtypes(const ModelShape& model, const DeviceSheet& device);
 
+// What a topology says of the groups that one rank belongs to. Where a group is not given, the device sheet's link
+// joins it, and it must fit a host.
+struct Interconnect {
+  std::shared_ptr<const Collectives> tensor;   // Sharding::tensor ranks
+  std::shared_ptr<const Collectives> experts;  // all ranks that share the experts
+};
+
 class RooflineModel final : public StepCostModel {
  public:
-  // `model` is the whole model. Throws InputError where the ranks do not divide it or exceed a host, or the device
-  // does not compute in the activations' type.
+  // `model` is a whole model, or a stage of one. Throws InputError where the ranks do not divide it or exceed a host,
+  // or the device does not compute in the activations' type.
+  RooflineModel(const ModelShape& model, const DeviceSheet& device, const Dtypes& dtypes, const Sharding& sharding,
+                HostTime host = {}, Interconnect links = {});
   RooflineModel(const ModelShape& model, const DeviceSheet& device, const Dtypes& dtypes, std::int64_t ranks = 1,
-                HostTime host = {});
+                HostTime host = {})
+      : RooflineModel(model, device, dtypes, Sharding{ranks}, host) {}
 
   // Equal to cost_by_operator() to the nanosecond; remembers what depends on tokens and on sampled rows alone.
   StepCost cost(const StepShape& shape) override;
@@ -50,6 +62,7 @@ class RooflineModel final : public StepCostModel {
   [[nodiscard]] DType compute_type(DType operands) const;
 
  private:
+  [[nodiscard]] double link_seconds(const Operator& op) const;
   [[nodiscard]] double compute_token_seconds(std::int64_t tokens);
   [[nodiscard]] double compute_sampled_seconds(std::int64_t rows);
   [[nodiscard]] double attention_seconds(const StepShape& shape) const;
@@ -63,7 +76,9 @@ class RooflineModel final : public StepCostModel {
   KernelTime prefill_;
   KernelTime decode_;
   KernelTime elementwise_;
-  KernelTime link_;
+  Interconnect links_;
+  KernelTime tensor_link_;  // where links_ has no group
+  KernelTime experts_link_;
   std::array<KernelTime, 8> gemm_;  // by DType of the operands
   std::array<KernelTime, 8> experts_;
   std::vector<double> token_memo_;  // negative: not computed yet

@@ -25,8 +25,24 @@ Work operator*(const Work& work, double times) {
 }
 
 double expected_experts(const Experts& experts, std::int64_t tokens) {
-  const double share = real(experts.per_token) / real(experts.count);
+  const double share = real(experts.per_token) / real(experts.all());
   return real(experts.count) * (1 - std::pow(1 - share, real(tokens)));
+}
+
+double share_of_tokens(const Experts& experts) {
+  double none = 1;
+  for (std::int64_t i = 0; i < experts.per_token; ++i) {
+    none *= std::max(0.0, real(experts.all() - experts.count - i)) / real(experts.all() - i);
+  }
+  return 1 - none;
+}
+
+double expected_imbalance(double assignments, std::int64_t ranks) {
+  if (ranks == 1 || assignments <= 0) return 1;
+  const double r = real(ranks);
+  const double mean = assignments / r;
+  const double largest = 1 + std::sqrt(2 * (1 - 1 / r) * std::log(r) / mean);
+  return std::min(std::max(largest, std::min(1.0, assignments) / mean), r);
 }
 
 double causal_pairs(const PrefillChunk& chunk, const std::optional<Tokens>& window) {
@@ -41,10 +57,10 @@ double causal_pairs(const PrefillChunk& chunk, const std::optional<Tokens>& wind
   return rising * c + rising * (rising + 1) / 2 + (n - rising) * w;
 }
 
-StepWork::StepWork(const ModelShape& model, const Dtypes& dtypes, std::int64_t ranks)
-    : shard_(servecast::shard(model, ranks)),
+StepWork::StepWork(const ModelShape& model, const Dtypes& dtypes, const Sharding& sharding)
+    : shard_(servecast::shard(model, sharding)),
       dtypes_(dtypes),
-      ranks_(ranks),
+      sharding_(sharding),
       activation_bytes_(bytes_per_element(dtypes.activations)) {
   for (std::size_t kind = 0; kind < shard_.attentions.size(); ++kind) kinds_.push_back(attention_kind(kind));
 }
@@ -96,6 +112,16 @@ Operator StepWork::elementwise(std::string_view name, double times, double activ
   op.operands = dtypes_.activations;
   op.times = times;
   op.work.activation_bytes = activation_elements * activation_bytes_;
+  return op;
+}
+
+Operator StepWork::link(std::string_view name, Collective collective, double times, double message_bytes,
+                        double sent_bytes) const {
+  Operator op = elementwise(name, times, 0);
+  op.family = OperatorFamily::kLink;
+  op.collective = collective;
+  op.message_bytes = message_bytes;
+  op.work.link_bytes = sent_bytes;
   return op;
 }
 
@@ -158,25 +184,46 @@ void StepWork::append_feed_forward(std::size_t kind, std::int64_t tokens, std::v
   }
   if (!part.experts) return;
   const Experts& experts = *part.experts;
-  list.push_back(gemm("router", dtypes_.activations, layers, t, hidden, real(experts.count)));
+  list.push_back(gemm("router", dtypes_.activations, layers, t, hidden, real(experts.all())));
   list.back().work.weight_bytes += vectors * activation_bytes_;
+  append_experts(part, layers, tokens, list);
+  if (experts.shared_width > 0) {
+    append_mlp("shared_up", "shared_activation", "shared_down", layers, t, real(experts.shared_width), part.gated, 0,
+               list);
+  }
+}
+
+void StepWork::append_experts(const FeedForward& part, double layers, std::int64_t tokens,
+                              std::vector<Operator>& list) const {
+  const Experts& experts = *part.experts;
+  const double hidden = real(shard_.hidden);
+  const std::int64_t all_tokens = tokens * sharding_.data;
+  const double assignments = real(all_tokens * experts.per_token);
+  const double imbalance = expected_imbalance(assignments, experts.ranks);
+  const double arriving = std::min(real(all_tokens), real(all_tokens) * share_of_tokens(experts) * imbalance);
+  const double used = assignments / real(experts.ranks) * imbalance;
   Operator op;
   op.name = "experts";
   op.family = OperatorFamily::kExperts;
   op.operands = dtypes_.experts;
   op.times = layers;
   const double per_expert = real(expert_matrices(shard_, part));
-  const double used = t * real(experts.per_token);
   op.work.flops = 2 * used * per_expert;
-  op.work.weight_bytes = expected_experts(experts, tokens) *
+  op.work.weight_bytes = expected_experts(experts, all_tokens) *
                          (per_expert * bytes_per_element(dtypes_.experts) + real(experts.vectors) * activation_bytes_);
   const double between = (part.gated ? 3 : 2) * real(experts.width);
-  op.work.activation_bytes = (2 * t * hidden + used * (hidden + between)) * activation_bytes_;
-  list.push_back(op);
-  if (experts.shared_width > 0) {
-    append_mlp("shared_up", "shared_activation", "shared_down", layers, t, real(experts.shared_width), part.gated, 0,
-               list);
+  op.work.activation_bytes = (2 * arriving * hidden + used * (hidden + between)) * activation_bytes_;
+  if (sharding_.data == 1) {
+    list.push_back(op);
+    return;
   }
+  // Each token goes once to every rank that holds one of its experts and comes back as one sum; of a copy's tensor
+  // ranks, which all hold its tokens, each sends its part. The fullest rank's traffic decides.
+  const double received = arriving * hidden * activation_bytes_;
+  const double sent = received * real(experts.ranks - 1) / real(experts.ranks);
+  list.push_back(link("dispatch", Collective::kAllToAll, layers, received, sent));
+  list.push_back(op);
+  list.push_back(link("combine", Collective::kAllToAll, layers, received, sent));
 }
 
 void StepWork::append_token_operators(std::int64_t tokens, std::vector<Operator>& list) const {
@@ -185,41 +232,44 @@ void StepWork::append_token_operators(std::int64_t tokens, std::vector<Operator>
   const double hidden = real(shard_.hidden);
   const double layers = real(shard_.layer_count());
   const double tables = shard_.positions > 0 ? 2 : 1;
-  list.push_back(elementwise("embedding", 1, t * hidden));
-  list.back().work.weight_bytes = tables * t * hidden * activation_bytes_;
+  if (shard_.has_embedding) {
+    list.push_back(elementwise("embedding", 1, t * hidden));
+    list.back().work.weight_bytes = tables * t * hidden * activation_bytes_;
+  }
   // A norm reads and writes the residual stream once: what the kernel before it wrote is still in the cache.
   const double norms = real(shard_.norms_per_layer);
   list.push_back(elementwise("norms", norms * layers, 2 * t * hidden));
   list.back().work.weight_bytes = real(shard_.layer_vectors) / norms * activation_bytes_;
   for (std::size_t kind = 0; kind < kinds_.size(); ++kind) append_attention_projections(kind, t, list);
   for (std::size_t kind = 0; kind < shard_.feed_forwards.size(); ++kind) append_feed_forward(kind, tokens, list);
-  list.push_back(elementwise("final_norm", 1, 2 * t * hidden));
-  list.back().work.weight_bytes = real(shard_.final_vectors) * activation_bytes_;
-  if (ranks_ == 1) return;
+  if (shard_.has_head) {
+    list.push_back(elementwise("final_norm", 1, 2 * t * hidden));
+    list.back().work.weight_bytes = real(shard_.final_vectors) * activation_bytes_;
+  }
+  const double ranks = real(sharding_.tensor);
+  if (sharding_.tensor == 1) return;
   // After the output projection and after the MLP of every layer, and after the divided embedding; a ring sends
   // 2(n - 1)/n of the message.
-  Operator reduce = elementwise("all_reduce", 2 * layers + 1, 0);
-  reduce.family = OperatorFamily::kLink;
-  reduce.work.link_bytes = 2 * real(ranks_ - 1) / real(ranks_) * t * hidden * activation_bytes_;
-  list.push_back(reduce);
+  const double message = t * hidden * activation_bytes_;
+  list.push_back(link("all_reduce", Collective::kAllReduce, 2 * layers + (shard_.has_embedding ? 1 : 0), message,
+                      2 * (ranks - 1) / ranks * message));
 }
 
 void StepWork::append_sampled_operators(std::int64_t rows, std::vector<Operator>& list) const {
-  if (rows == 0) return;
+  if (rows == 0 || !shard_.has_head) return;
   const double r = real(rows);
+  const double ranks = real(sharding_.tensor);
   const double vocab = real(shard_.vocab);
   const auto first = static_cast<std::ptrdiff_t>(list.size());
   list.push_back(gemm("lm_head", dtypes_.activations, 1, r, real(shard_.hidden), vocab));
   if (shard_.head_bias) list.back().work.weight_bytes += vocab * activation_bytes_;
-  if (ranks_ > 1) {
-    Operator gather = elementwise("logits_gather", 1, 0);
-    gather.family = OperatorFamily::kLink;
-    gather.work.link_bytes = real(ranks_ - 1) * r * vocab * activation_bytes_;
-    list.push_back(gather);
+  if (sharding_.tensor > 1) {
+    const double part = r * vocab * activation_bytes_;
+    list.push_back(link("logits_gather", Collective::kAllGather, 1, ranks * part, (ranks - 1) * part));
   }
   // fp32 logits read, probabilities written and read, over the whole vocabulary on every rank.
   Operator sampling = elementwise("sampling", 1, 0);
-  sampling.work.activation_bytes = 3 * r * vocab * real(ranks_) * bytes_per_element(DType::kFp32);
+  sampling.work.activation_bytes = 3 * r * vocab * ranks * bytes_per_element(DType::kFp32);
   list.push_back(sampling);
   std::for_each(list.begin() + first, list.end(), [](Operator& op) { op.part = StepPart::kSampledRows; });
 }

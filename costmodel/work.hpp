@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "costmodel/collective.hpp"
 #include "costmodel/memory.hpp"
 #include "costmodel/model.hpp"
 #include "sim/step.hpp"
@@ -35,10 +36,12 @@ struct Operator {
   std::string_view name;
   OperatorFamily family = OperatorFamily::kElementwise;
   StepPart part = StepPart::kTokens;
-  DType operands = DType::kBf16;  // the weights' type, for attention the activations'
-  double times = 1;               // launches per step
-  Work work;                      // of one launch
-  double rows = 0;                // decode attention: sequences times key-value heads
+  DType operands = DType::kBf16;                   // the weights' type, for attention the activations'
+  double times = 1;                                // launches per step
+  Work work;                                       // of one launch
+  double rows = 0;                                 // decode attention: sequences times key-value heads
+  Collective collective = Collective::kAllReduce;  // of the family kLink
+  double message_bytes = 0;                        // likewise: what every rank holds (collectives.hpp)
 
   [[nodiscard]] Work total() const { return work * times; }
 };
@@ -51,9 +54,17 @@ struct AttentionWork {
   double rows = 0;
 };
 
-// Expected number of `experts` that `tokens` touch when each picks `per_token` of them evenly:
-// E · (1 − (1 − k/E)^T).
+// Expected number of the experts held here that `tokens` touch when each picks `per_token` of all of them evenly:
+// E · (1 − (1 − k/E)^T), over the ranks that share them.
 [[nodiscard]] double expected_experts(const Experts& experts, std::int64_t tokens);
+
+// The share of tokens that need any of the experts held here: 1 − C(E − e, k) / C(E, k).
+[[nodiscard]] double share_of_tokens(const Experts& experts);
+
+// How much more than the mean the fullest of `ranks` gets when `assignments` fall on them evenly at random: the
+// expected largest of independent normal variables, 1 + sqrt(2 (1 − 1/R) ln R / mean), between one assignment and all
+// of them. Real routers are less even than that: it is what no balancing can avoid.
+[[nodiscard]] double expected_imbalance(double assignments, std::int64_t ranks);
 
 // Query-key pairs of a causal chunk: tokens · context + tokens · (tokens + 1) / 2, each token's keys cut at the
 // window. Closed form (no loop over tokens).
@@ -74,11 +85,15 @@ class StepWork {
     double rows_per_sequence;
   };
 
-  // `model` is the whole model; work is that of one of `ranks` devices. Throws InputError where it does not divide.
-  StepWork(const ModelShape& model, const Dtypes& dtypes, std::int64_t ranks);
+  // `model` is a whole model, or a stage of one (stage_of); work is that of one rank. With data parallelism a shape is
+  // that of one copy of the attention, the others are taken to run as many tokens, and the work is the fullest rank's.
+  // Throws InputError where it does not divide.
+  StepWork(const ModelShape& model, const Dtypes& dtypes, const Sharding& sharding);
+  StepWork(const ModelShape& model, const Dtypes& dtypes, std::int64_t ranks)
+      : StepWork(model, dtypes, Sharding{ranks}) {}
 
   [[nodiscard]] const ModelShape& shard() const { return shard_; }
-  [[nodiscard]] std::int64_t ranks() const { return ranks_; }
+  [[nodiscard]] const Sharding& sharding() const { return sharding_; }
 
   // Everything except attention and what follows the last layer: depends on the number of tokens only.
   void append_token_operators(std::int64_t tokens, std::vector<Operator>& list) const;
@@ -103,12 +118,15 @@ class StepWork {
   void append_latent_projections(const Attention& part, double layers, double tokens,
                                  std::vector<Operator>& list) const;
   void append_feed_forward(std::size_t kind, std::int64_t tokens, std::vector<Operator>& list) const;
+  void append_experts(const FeedForward& part, double layers, std::int64_t tokens, std::vector<Operator>& list) const;
+  [[nodiscard]] Operator link(std::string_view name, Collective collective, double times, double message_bytes,
+                              double sent_bytes) const;
   void append_mlp(std::string_view up, std::string_view activation, std::string_view down, double layers, double tokens,
                   double width, bool gated, double vectors, std::vector<Operator>& list) const;
 
   ModelShape shard_;
   Dtypes dtypes_;
-  std::int64_t ranks_;
+  Sharding sharding_;
   double activation_bytes_;  // of one element
   std::vector<AttentionKind> kinds_;
 };

@@ -3,35 +3,42 @@
 #include <algorithm>
 #include <cassert>
 
+#include "policies/disaggregated/decode_pool.hpp"
 #include "sim/overloaded.hpp"
 
 namespace servecast {
 
 const std::vector<std::string>& scheduler_names() {
-  static const std::vector<std::string> kNames{"static", "orca", "vllm-v0", "vllm-v1", "sarathi", "sglang"};
+  static const std::vector<std::string> kNames{"static",  "orca",   "vllm-v0",  "vllm-v1",
+                                               "sarathi", "sglang", "distserve"};
   return kNames;
 }
 
 std::string_view scheduler_name(const SchedulerOptions& options) { return scheduler_names()[options.index()]; }
 
 SchedulerOptions default_options(std::string_view name) {
-  static const std::vector<SchedulerOptions> kDefaults{StaticOptions{}, OrcaOptions{},    VllmV0Options{},
-                                                       VllmV1Options{}, SarathiOptions{}, SglangOptions{}};
+  static const std::vector<SchedulerOptions> kDefaults{StaticOptions{},   OrcaOptions{},    VllmV0Options{},
+                                                       VllmV1Options{},   SarathiOptions{}, SglangOptions{},
+                                                       DistserveOptions{}};
   const auto found = std::find(scheduler_names().begin(), scheduler_names().end(), name);
   assert(found != scheduler_names().end());
   return kDefaults[static_cast<std::size_t>(found - scheduler_names().begin())];
 }
 
 ReplicaNeeds replica_needs(const SchedulerOptions& options) {
-  return std::visit(
-      Overloaded{
-          [](const StaticOptions& o) {
-            return ReplicaNeeds{.grows = false, .hold_until_batch_end = true, .deliver_at_batch_end = o.deliver_at_end};
-          },
-          [](const OrcaOptions&) { return ReplicaNeeds{.grows = false, .slots = true}; },
-          [](const VllmV1Options&) { return ReplicaNeeds{.null_block = true}; },
-          [](const SglangOptions&) { return ReplicaNeeds{.slots = true}; }, [](const auto&) { return ReplicaNeeds{}; }},
-      options);
+  ReplicaNeeds needs;
+  if (const auto* fixed = std::get_if<StaticOptions>(&options)) {
+    needs.grows = false;
+    needs.hold_until_batch_end = needs.one_place = true;
+    needs.deliver_at_batch_end = fixed->deliver_at_end;
+  } else if (std::holds_alternative<OrcaOptions>(options)) {
+    needs.grows = false;
+    needs.slots = needs.one_place = true;
+  }
+  if (std::holds_alternative<SglangOptions>(options)) needs.slots = true;
+  needs.null_block = std::holds_alternative<VllmV1Options>(options);
+  needs.pools = std::holds_alternative<DistserveOptions>(options);
+  return needs;
 }
 
 SchedulerOptions for_model_length(SchedulerOptions options, Tokens max_model_len) {
@@ -41,26 +48,44 @@ SchedulerOptions for_model_length(SchedulerOptions options, Tokens max_model_len
   return options;
 }
 
-std::int64_t max_running(const SchedulerOptions& options) {
+std::int64_t max_running(const SchedulerOptions& options, Role role) {
   return std::visit(
       Overloaded{[](const StaticOptions& o) { return o.batch_size; }, [](const OrcaOptions& o) { return o.max_batch; },
                  [](const SglangOptions& o) { return o.max_running_requests; },
+                 [&](const DistserveOptions& o) {
+                   return role == Role::kPrefill ? o.prefill_max_batch
+                                                 : std::min(o.decode_max_batch, o.decode_max_tokens.count());
+                 },
                  [](const auto& o) { return o.max_num_seqs; }},
       options);
 }
 
-std::unique_ptr<Scheduler> make_scheduler(const SchedulerOptions& options, const OutputOracle& oracle) {
-  return std::visit(
-      Overloaded{
-          [](const StaticOptions& o) -> std::unique_ptr<Scheduler> { return std::make_unique<StaticScheduler>(o); },
-          [&](const OrcaOptions& o) -> std::unique_ptr<Scheduler> {
-            return std::make_unique<OrcaScheduler>(o, oracle);
-          },
-          [](const VllmV0Options& o) -> std::unique_ptr<Scheduler> { return std::make_unique<VllmV0Scheduler>(o); },
-          [](const VllmV1Options& o) -> std::unique_ptr<Scheduler> { return std::make_unique<VllmV1Scheduler>(o); },
-          [](const SarathiOptions& o) -> std::unique_ptr<Scheduler> { return std::make_unique<SarathiScheduler>(o); },
-          [](const SglangOptions& o) -> std::unique_ptr<Scheduler> { return std::make_unique<SglangScheduler>(o); }},
-      options);
+namespace {
+
+// By its own rules, on a replica that prefills.
+std::unique_ptr<Scheduler> make_plain(const SchedulerOptions& options, const OutputOracle& oracle) {
+  using Made = std::unique_ptr<Scheduler>;
+  return std::visit(Overloaded{[](const StaticOptions& o) -> Made { return std::make_unique<StaticScheduler>(o); },
+                               [&](const OrcaOptions& o) -> Made { return std::make_unique<OrcaScheduler>(o, oracle); },
+                               [](const VllmV0Options& o) -> Made { return std::make_unique<VllmV0Scheduler>(o); },
+                               [](const VllmV1Options& o) -> Made { return std::make_unique<VllmV1Scheduler>(o); },
+                               [](const SarathiOptions& o) -> Made { return std::make_unique<SarathiScheduler>(o); },
+                               [](const SglangOptions& o) -> Made { return std::make_unique<SglangScheduler>(o); },
+                               [](const DistserveOptions& o) -> Made { return std::make_unique<DistservePrefill>(o); }},
+                    options);
+}
+
+}  // namespace
+
+std::unique_ptr<Scheduler> make_scheduler(const SchedulerOptions& options, const OutputOracle& oracle, Role role) {
+  if (role != Role::kDecode) return make_plain(options, oracle);
+  if (const auto* distserve = std::get_if<DistserveOptions>(&options)) {
+    return std::make_unique<DistserveDecode>(*distserve);
+  }
+  const bool by_arrival =
+      std::holds_alternative<VllmV0Options>(options) || std::holds_alternative<SarathiOptions>(options);
+  return std::make_unique<DecodePool>(make_plain(options, oracle), max_running(options, role),
+                                      by_arrival ? RunningOrder::kArrival : RunningOrder::kAdmission);
 }
 
 }  // namespace servecast

@@ -19,6 +19,8 @@ struct Arrival {
   Tokens prompt;
   Tokens output;
   Tokens max_tokens;
+  // Requests with equal affinity share a prefix or belong to one session, as far as a router can tell; 0: unknown.
+  std::uint64_t affinity = 0;
 };
 
 // Open sources ignore `finished`. Closed ones (a fixed number of clients, sessions) answer it with more

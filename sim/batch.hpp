@@ -39,6 +39,7 @@ struct Batch {
   Blocker blocked_by = Blocker::kNone;
   WhenEmpty when_empty = WhenEmpty::kWait;
   SimTime wake_at = kNever;  // ask again then, whatever happens
+  Blocks swapped;            // moved between device and host before the step
   // Set when asking again would decide the same (decode everybody, admit nobody) until a request arrives or
   // ends, or until so few blocks would be left after the growth of all: the engine then need not ask.
   std::optional<Blocks> steady_above;
@@ -52,6 +53,7 @@ struct Batch {
     blocked_by = Blocker::kNone;
     when_empty = WhenEmpty::kWait;
     wake_at = kNever;
+    swapped = Blocks{0};
     steady_above.reset();
   }
 };

@@ -6,6 +6,14 @@
 
 namespace servecast {
 
+void LogHistogram::add(const LogHistogram& other) {
+  if (other.weights_.size() > weights_.size()) weights_.resize(other.weights_.size());
+  for (std::size_t bin = 0; bin < other.weights_.size(); ++bin) weights_[bin] += other.weights_[bin];
+  total_ += other.total_;
+  sum_ += other.sum_;
+  maximum_ = std::max(maximum_, other.maximum_);
+}
+
 double LogHistogram::middle_of(std::size_t bin) {
   if (bin < (2U << kBits)) return static_cast<double>(bin);
   const int shift = static_cast<int>(bin >> kBits) - 1;

@@ -23,6 +23,8 @@ class LogHistogram {
     if (value > maximum_) maximum_ = value;
   }
 
+  void add(const LogHistogram& other);
+
   [[nodiscard]] std::int64_t total() const { return total_; }
   [[nodiscard]] Duration maximum() const { return maximum_; }  // exact
   [[nodiscard]] double mean_seconds() const {

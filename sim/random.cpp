@@ -10,18 +10,26 @@ std::uint64_t fnv1a(std::string_view text) {
   return hash;
 }
 
-// The finaliser of SplitMix64: spreads neighbouring seeds over the whole range.
-std::uint64_t mix(std::uint64_t x) {
+}  // namespace
+
+// The finaliser of SplitMix64: spreads neighbouring values over the whole range.
+std::uint64_t scrambled(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return x ^ (x >> 31);
 }
 
-}  // namespace
-
 RandomStream stream(std::uint64_t seed, std::string_view purpose) {
-  return RandomStream{mix(mix(seed) ^ fnv1a(purpose))};
+  return RandomStream{scrambled(scrambled(seed) ^ fnv1a(purpose))};
+}
+
+std::uint64_t below(RandomStream& random, std::uint64_t bound) {
+  const std::uint64_t uneven = -bound % bound;  // 2^64 modulo bound: so many values would come once too often
+  for (;;) {
+    const std::uint64_t value = random();
+    if (value >= uneven) return value % bound;
+  }
 }
 
 }  // namespace servecast

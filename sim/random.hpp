@@ -13,4 +13,10 @@ using RandomStream = boost::random::mt19937_64;
 // The stream of `purpose` under `seed`. Equal arguments give equal streams on every machine.
 [[nodiscard]] RandomStream stream(std::uint64_t seed, std::string_view purpose);
 
+// Uniform over 0 … bound − 1, without bias. Requires bound > 0.
+[[nodiscard]] std::uint64_t below(RandomStream& random, std::uint64_t bound);
+
+// A hash of `x`: neighbouring values become unrelated ones.
+[[nodiscard]] std::uint64_t scrambled(std::uint64_t x);
+
 }  // namespace servecast

@@ -8,18 +8,19 @@
 #include "sim/replica_view.hpp"
 
 namespace servecast {
-Replica::Replica(const ReplicaConfig& config, RequestTable& requests, Scheduler& scheduler, StepExecutor& executor,
-                 EventQueue& queue, Ends& ends, RunObserver* observer)
-    : config_(config),
+Replica::Replica(ReplicaId id, const ReplicaConfig& config, RequestTable& requests, Scheduler& scheduler,
+                 StepExecutor& executor, Outside& outside, RunObserver* observer)
+    : id_(id),
+      config_(config),
       state_(requests, config.usable_blocks, config.block_size, config.grows, config.attention_window),
       scheduler_(scheduler),
       executor_(executor),
-      queue_(queue),
-      ends_(ends),
+      outside_(outside),
       observer_(observer),
       steps_to_check_(config.check_every),
-      timeline_(config.sample_every) {
+      timeline_(config.sample_every, config.most_samples) {
   state_.max_model_len = config.max_model_len;
+  state_.host_free = config.host_blocks;
   if (config.name_blocks) state_.tables.emplace(config.usable_blocks);
   state_.emissions.record_from(config.record_gaps_from);
   if (config.deliver_at_batch_end) state_.emissions.deliver_whole();
@@ -27,6 +28,7 @@ Replica::Replica(const ReplicaConfig& config, RequestTable& requests, Scheduler&
 
 void Replica::arrive(std::uint32_t index, SimTime now) {
   Request& request = state_.requests[index];
+  request.replica = id_;
   request.streamed = !config_.deliver_at_batch_end;
   const Tokens prompt{request.prompt};
   if (prompt >= config_.max_model_len) {
@@ -43,39 +45,72 @@ void Replica::arrive(std::uint32_t index, SimTime now) {
     request.output = static_cast<std::uint32_t>(room.count());
     request.truncated = true;
   }
-  incoming_.push_back(index);
+  incoming_.push_back({index, now});
+  if (idle()) ask_to_schedule(now);
 }
 
 void Replica::take_incoming(SimTime now) {
-  for (const std::uint32_t index : incoming_) {
-    Request& request = state_.requests[index];
-    request.time_in(Cause::kBoundary) += now - request.arrived_at;
+  for (const SeqId id : received_) state_.ready.push_back(id);
+  if (!received_.empty()) changed_ = true;
+  received_.clear();
+  for (const Incoming& incoming : incoming_) {
+    Request& request = state_.requests[incoming.request];
+    request.time_in(Cause::kBoundary) += now - incoming.at;
     state_.account.enter_waiting(request);
-    state_.waiting.push_back(index);
+    state_.waiting.push_back(incoming.request);
   }
   if (!incoming_.empty()) changed_ = true;
   incoming_.clear();
 }
 
-SimTime Replica::boundary(SimTime now, SimTime until) {
+void Replica::ask_to_schedule(SimTime now) {
+  if (asked_) return;
+  asked_ = true;
+  queue_.post(now, EventKind::kSchedule);
+}
+
+void Replica::handle_next() {
+  const Event event = queue_.pop();
+  switch (event.kind) {
+    case EventKind::kStepEnded:
+      complete(event.at);
+      if (!offered_.empty()) queue_.post(event.at, EventKind::kPull);
+      ask_to_schedule(event.at);
+      break;
+    case EventKind::kWake:
+      if (idle()) ask_to_schedule(event.at);
+      break;
+    case EventKind::kSchedule:
+      asked_ = false;
+      // Not in the middle of a stretch that has already run past this instant.
+      if (idle() && !awaits_ && event.at >= interval_from_) boundary(event.at);
+      break;
+    case EventKind::kPull:
+      pull(event.at);
+      break;
+  }
+}
+
+void Replica::boundary(SimTime now) {
   if (!running_step_) integrate(now);
   for (;;) {
     state_.now = now;
     take_incoming(now);
-    if (can_stretch() && !stretch(now, until)) return now;
-    if (!start_next(now)) return now;
+    if (can_stretch() && !stretch(now)) return;
+    if (!start_next(now)) return;
     const Running& running = slots_[current_];
     const SimTime end = running.started_at + running.cost.device + running.cost.host;
-    if (running.cost.device < Duration{0}) return now;  // live: its end will be told
-    if (end >= queue_.next_time() || end > until) {
+    if (running.cost.device < Duration{0}) return;  // live: its end will be told
+    if (end >= next_other()) {
       queue_.post(end, EventKind::kStepEnded);
-      return now;
+      return;
     }
     now = end;
     complete(now);
-    if (queue_.next_time() <= now) {  // its end brought an arrival at this instant: let it in first
+    if (!offered_.empty()) queue_.post(now, EventKind::kPull);
+    if (next_other() <= now) {  // its end brought something at this instant: let it in first
       queue_.post(now, EventKind::kSchedule);
-      return now;
+      return;
     }
   }
 }
@@ -99,6 +134,7 @@ bool Replica::start_next(SimTime now) {
 void Replica::start(SimTime now, bool ahead) {
   const PlannedStep& plan = slots_[current_].plan;
   std::optional<StepCost> cost = executor_.start(StepId{static_cast<std::uint64_t>(plan.number)}, plan.shape);
+  if (cost) cost->host += config_.swap_per_block * plan.swapped.count();
   if (ahead && cost) cost->host = std::max(Duration{0}, cost->host - slots_[1 - current_].cost.device);
   started(now, cost);
 }
@@ -109,8 +145,6 @@ void Replica::started(SimTime now, const std::optional<StepCost>& cost) {
   running.started_at = interval_from_ = now;
   running.cost = cost.value_or(StepCost{Duration{-1}, Duration{0}});
 }
-
-void Replica::step_ended(SimTime now) { complete(now); }
 
 void Replica::complete(SimTime now) {
   Running& running = slots_[current_];
@@ -178,6 +212,10 @@ void Replica::stamp_prefills(PlannedStep& step, SimTime now) {
       finish(chunk.sequence, now);
       continue;
     }
+    if (chunk.hands_over) {
+      hand_over(chunk.sequence, now);
+      continue;
+    }
     state_.sequences[chunk.sequence].stamped = true;
     state_.account.enter_decode(request);
     state_.emissions.joins(state_.sequences, chunk.sequence, step.decodes);
@@ -233,7 +271,7 @@ void Replica::close_request(std::uint32_t index, SimTime now) {
     request.outcome = Outcome::kCompleted;
   }
   check_causes(index, now);
-  ends_.ended(RequestId{index}, now);
+  outside_.ended(id_, RequestId{index}, now);
 }
 
 void Replica::check_causes(std::uint32_t index, SimTime now) const {
@@ -255,14 +293,18 @@ void Replica::integrate(SimTime now) {
 }
 
 void Replica::sample(SimTime now) {
-  timeline_.add({now, state_.running.size(), state_.waiting.size() + static_cast<std::int64_t>(incoming_.size()),
-                 state_.kv.used(), state_.emissions.tokens(), counters_.prefill_tokens, state_.preemptions});
+  timeline_.add({now, state_.running.size(), waiting(), state_.kv.used(), state_.emissions.tokens(),
+                 counters_.prefill_tokens, state_.preemptions});
 }
 
 std::string Replica::who_waits() const {
   std::string text = "nothing can move: " + std::to_string(state_.waiting.size()) + " waiting, " +
                      std::to_string(state_.running.size()) + " running, " + std::to_string(state_.kv.free().count()) +
                      " of " + std::to_string(state_.kv.usable().count()) + " KV blocks free";
+  if (config_.role == Role::kDecode) {
+    text += "; " + std::to_string(offered_.size()) + " prefilled to be pulled, " + std::to_string(state_.ready.size()) +
+            " to join, " + std::to_string(state_.swapped.size()) + " swapped out";
+  }
   if (!state_.waiting.empty()) {
     const Request& head = state_.requests[state_.waiting.front()];
     const char* what = batch_.blocked_by == Blocker::kMemory   ? "memory"
@@ -279,8 +321,8 @@ std::string Replica::who_waits() const {
 }
 
 void Replica::check_conservation() const {
-  std::int64_t blocks = held_blocks_.count();
-  std::int64_t tokens = held_tokens_;
+  std::int64_t blocks = (held_blocks_ + handed_.blocks + state_.arriving).count();
+  std::int64_t tokens = held_tokens_ + handed_.tokens + arriving_tokens();
   for (SeqId id = state_.running.first(); id != kNoSeq; id = state_.sequences[id].next) {
     blocks += state_.owned_blocks(state_.sequences[id]);
     tokens += state_.stored_tokens(state_.sequences[id]);

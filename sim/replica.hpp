@@ -1,14 +1,18 @@
 // One copy of the model: plans steps with its scheduler, has them run, and stamps what comes out.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/event_queue.hpp"
+#include "sim/handover.hpp"
 #include "sim/observer.hpp"
+#include "sim/replica_id.hpp"
 #include "sim/replica_state.hpp"
 #include "sim/scheduler.hpp"
 #include "sim/step.hpp"
@@ -26,10 +30,16 @@ struct ReplicaConfig {
   bool deliver_at_batch_end = false;  // and its tokens are delivered only then
   bool async_scheduling = false;      // the next step is planned while one runs
   std::optional<Tokens> attention_window;
-  bool name_blocks = false;                         // keep block tables, not only counts (costs per sequence)
-  SimTime record_gaps_from = kStart;                // inter-token gaps that end earlier are not recorded
-  std::int64_t check_every = 8192;                  // steps between two checks of conservation
+  Role role = Role::kBoth;            // one that hands over, or gets its requests, does not plan ahead
+  PullConfig pull;                    // of one that decodes
+  Bytes block_bytes;                  // of one KV block, on all devices of the replica; what a transfer moves
+  Blocks host_blocks;                 // that the host has room for, where the policy swaps
+  Duration swap_per_block{0};         // between device and host
+  bool name_blocks = false;           // keep block tables, not only counts (costs per sequence)
+  SimTime record_gaps_from = kStart;  // inter-token gaps that end earlier are not recorded
+  std::int64_t check_every = 8192;    // steps between two checks of conservation
   Duration sample_every = std::chrono::seconds{1};  // above 0; of the timeline; longer on long runs (see Timeline)
+  std::size_t most_samples = 16384;                 // of the timeline; at least 2
 };
 
 // What a run counts, besides its requests.
@@ -50,35 +60,59 @@ struct Counters {
 
 class Replica {
  public:
-  // Told when a request is over, in the order in which they end.
-  class Ends {
+  // What the rest of the cluster is to a replica.
+  class Outside {
    public:
-    virtual ~Ends() = default;
-    virtual void ended(RequestId request, SimTime at) = 0;
+    virtual ~Outside() = default;
+    // A request is over. A replica tells its own in the order in which they end.
+    virtual void ended(ReplicaId replica, RequestId request, SimTime at) = 0;
+    // A prefilled request leaves for another replica.
+    virtual void handed_over(const Handover& handover, SimTime at) = 0;
+    // `to` has memory for it, and `received` with `sequence` is to be called when its KV has come.
+    virtual void pulls(ReplicaId to, SeqId sequence, const Handover& handover, SimTime at) = 0;
+    // Nothing reaches a replica from outside before then: so far it may run on by itself. An end may bring it nearer.
+    [[nodiscard]] SimTime next() const { return next_; }
+
+   protected:
+    SimTime next_ = kNever;
   };
 
-  Replica(const ReplicaConfig& config, RequestTable& requests, Scheduler& scheduler, StepExecutor& executor,
-          EventQueue& queue, Ends& ends, RunObserver* observer);
+  Replica(ReplicaId id, const ReplicaConfig& config, RequestTable& requests, Scheduler& scheduler,
+          StepExecutor& executor, Outside& outside, RunObserver* observer);
 
-  // The request with that index in the table arrives: refused at once where it can never run, else queued.
+  // The request with that index in the table comes to this replica: refused at once where it can never run, else
+  // queued.
   void arrive(std::uint32_t index, SimTime now);
-  // The moment to plan, when all that happens at `now` has been told. Runs on by itself as long as no other
-  // event comes first, at most to `until`; returns the time it got to.
-  SimTime boundary(SimTime now, SimTime until);
-  // The step that runs has ended.
-  void step_ended(SimTime now);
+  // A request that another replica has prefilled is to be decoded here. False: it never can, and has been refused.
+  bool offer(const Handover& handover, SimTime now);
+  // The KV of a sequence that it pulls has come.
+  void received(SeqId sequence, SimTime now);
+  // The KV of a sequence that it handed over has left.
+  void release_handed(SeqId sequence, SimTime now);
+  // Its next event, kNever when it has none.
+  [[nodiscard]] Moment next_event() const { return queue_.next_moment(); }
+  // Handles its next event, and runs on by itself for as long as nothing else comes first.
+  void handle_next();
+  // A step whose executor did not say how long it would last has ended.
+  void step_ended(SimTime now) { queue_.post(now, EventKind::kStepEnded); }
   // The run is cut off: books the time of all that is open until `now`. Nothing may be called after it that changes
   // the replica.
   void stop(SimTime now);
 
   [[nodiscard]] bool idle() const { return !running_step_; }
-  // Whether a boundary at `now` is due: nothing runs, or the step that runs has just ended.
-  [[nodiscard]] bool ready(SimTime now) const { return idle() && now >= interval_from_; }
   // Names what waits and what runs, for the message of a stalled run.
   [[nodiscard]] std::string who_waits() const;
   [[nodiscard]] const ReplicaState& state() const { return state_; }
   [[nodiscard]] const Counters& counters() const { return counters_; }
-  [[nodiscard]] const std::vector<std::uint32_t>& incoming() const { return incoming_; }
+  // Requests that have come and are not running.
+  [[nodiscard]] std::int64_t waiting() const {
+    return state_.waiting.size() + static_cast<std::int64_t>(incoming_.size());
+  }
+  // Requests that others have prefilled for it and that do not decode yet.
+  [[nodiscard]] std::int64_t waiting_to_decode() const {
+    return static_cast<std::int64_t>(offered_.size() + coming_.size() + received_.size() + state_.ready.size() +
+                                     state_.swapped.size());
+  }
   [[nodiscard]] const Timeline& timeline() const { return timeline_; }
   // Blocks and tokens owned by sequences equal what the cache has given out. Throws SelfCheckError.
   void check_conservation() const;
@@ -89,6 +123,31 @@ class Replica {
     SimTime started_at;
     StepCost cost;
   };
+
+  // Comes to a replica while a step runs; it is let in at that step's end.
+  struct Incoming {
+    std::uint32_t request;
+    SimTime at;
+  };
+
+  // Events (replica.cpp).
+  void ask_to_schedule(SimTime now);
+  // The earliest that anything else happens: an event of this replica, or something from outside.
+  [[nodiscard]] SimTime next_other() const { return std::min(queue_.next_time(), outside_.next()); }
+  // The moment to plan, when all that happens at `now` has been told. Runs on for as long as no other event comes
+  // first.
+  void boundary(SimTime now);
+
+  // Changing replicas (replica_handover.cpp).
+  struct Owned {
+    Blocks blocks;
+    std::int64_t tokens = 0;
+  };
+  void hand_over(SeqId id, SimTime now);
+  [[nodiscard]] bool may_pull(Blocks blocks) const;
+  void pull(SimTime now);
+  void settle_handed(SimTime now);
+  [[nodiscard]] std::int64_t arriving_tokens() const;
 
   // Planning (replica_plan.cpp).
   bool plan(PlannedStep& step);
@@ -104,7 +163,7 @@ class Replica {
   // Decode stretches (replica_stretch.cpp).
   struct Tally;
   bool can_stretch() const;
-  bool stretch(SimTime& now, SimTime until);
+  bool stretch(SimTime& now);
   void plan_stretch_step(PlannedStep& step);
   void settle(Tally& tally);
 
@@ -147,14 +206,16 @@ class Replica {
     mix(static_cast<std::uint64_t>(decodes) ^ (chunks << 32));
   }
 
+  ReplicaId id_;
   ReplicaConfig config_;
   ReplicaState state_;
   Scheduler& scheduler_;
   StepExecutor& executor_;
-  EventQueue& queue_;
-  Ends& ends_;
+  Outside& outside_;
   RunObserver* observer_;
 
+  EventQueue queue_;
+  bool asked_ = false;            // to schedule, at this instant
   Batch batch_;                   // of the latest plan
   std::array<Running, 2> slots_;  // the step that runs, and the one planned while it runs
   bool running_step_ = false, planned_step_ = false;
@@ -162,11 +223,16 @@ class Replica {
   std::int64_t steps_planned_ = 0;
   bool changed_ = true;  // something arrived or ended since the latest plan
   SimTime interval_from_ = kStart;
-  std::vector<std::uint32_t> incoming_;  // arrived while a step runs
-  std::vector<std::uint32_t> held_;      // finished, waiting for the end of their batch
-  std::vector<SeqId> held_sequences_;    // and their places
+  std::vector<Incoming> incoming_;
+  std::vector<std::uint32_t> held_;    // finished, waiting for the end of their batch
+  std::vector<SeqId> held_sequences_;  // and their places
   Blocks held_blocks_;
   std::int64_t held_tokens_ = 0;
+  Owned handed_;                  // by sequences that have been handed over and not yet pulled
+  std::deque<Handover> offered_;  // and not yet pulled
+  std::vector<SeqId> coming_;     // pulled, on the way
+  std::vector<SeqId> received_;   // come, until the end of the step that runs
+  bool awaits_ = false;           // a transfer, and runs no step until it has ended
   std::vector<std::uint32_t> emitters_;
   Counters counters_;
   std::int64_t steps_to_check_;

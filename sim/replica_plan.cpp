@@ -17,6 +17,7 @@ bool Replica::plan(PlannedStep& step) {
   step.clear();
   state_.step_number = steps_planned_;
   if (repeats()) {
+    batch_.swapped = Blocks{0};
     state_.take_growth();
     commit(step);
     return true;
@@ -46,6 +47,7 @@ void Replica::collect_refused() {
 
 void Replica::commit(PlannedStep& step) {
   step.number = steps_planned_++;
+  step.swapped = batch_.swapped;
   if (observer_ != nullptr) emitters_.clear();
   commit_decodes(step);
   commit_prefills(step);
@@ -112,7 +114,8 @@ void Replica::commit_prefills(PlannedStep& step) {
     const bool recompute = request.preemptions > 0;
     step.prefills.push_back({chunk.tokens, Tokens{sequence.computed} - chunk.tokens});
     const bool ends = last && request.emitted + 1 == request.output;
-    step.chunks.push_back({chunk.sequence, sequence.request, last, ends, recompute});
+    const bool hands_over = last && !ends && config_.role == Role::kPrefill;
+    step.chunks.push_back({chunk.sequence, sequence.request, last, ends, hands_over, recompute});
     counters_.prefill_tokens += chunk.tokens.count();
     if (recompute) counters_.recomputed_tokens += chunk.tokens.count();
     if (!last) continue;
@@ -120,7 +123,7 @@ void Replica::commit_prefills(PlannedStep& step) {
     if (observer_ != nullptr) emitters_.push_back(sequence.request);
     --state_.prefilling;
     ++request.emitted;
-    if (ends) {
+    if (ends || hands_over) {
       sequence.phase = Sequence::Phase::kDraining;
     } else {
       state_.cohort.join(state_.sequences, chunk.sequence, request.output - request.emitted);

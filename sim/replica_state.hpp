@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -22,15 +23,17 @@ namespace servecast {
 struct PlannedChunk {
   SeqId sequence;
   std::uint32_t request;
-  bool last;       // completes the prefill: this step emits a token of it
-  bool ends;       // and that token is its last
-  bool recompute;  // computes again what preemption threw away
+  bool last;        // completes the prefill: this step emits a token of it
+  bool ends;        // and that token is its last
+  bool hands_over;  // or its last here: another replica decodes it
+  bool recompute;   // computes again what preemption threw away
 };
 
 // A step from its plan to its end.
 struct PlannedStep {
   std::int64_t number = -1;
   bool decodes = false;  // the cohort decodes in it (all or some)
+  Blocks swapped;        // moved between device and host before it
   std::int64_t decode_count = 0;
   std::vector<PlannedChunk> chunks;
   std::vector<PrefillChunk> prefills;  // what its cost depends on
@@ -42,6 +45,7 @@ struct PlannedStep {
 
   void clear() {
     decodes = false;
+    swapped = Blocks{0};
     decode_count = 0;
     chunks.clear();
     prefills.clear();
@@ -75,6 +79,16 @@ struct ReplicaState {
   Emissions emissions;
   PlannedStep* in_flight = nullptr;    // the step that runs while the next is planned (asynchronous scheduling)
   std::vector<std::uint32_t> refused;  // by the policy, since last collected
+
+  // Of a replica that decodes what others have prefilled.
+  struct Swapped {
+    std::uint32_t request;
+    std::int64_t context;  // KV tokens that the host holds
+  };
+  std::deque<SeqId> ready;      // their KV has come, and they wait to join; first come, first served
+  Blocks arriving;              // owned by those, and by those whose KV is on the way
+  std::deque<Swapped> swapped;  // first out, first in
+  Blocks host_free;             // room for the swapped
 
   // Takes and gives back a sequence's blocks, counted and, where they are named, named.
   void take(SeqId id, Blocks count) {

@@ -10,6 +10,7 @@ void Replica::stop(SimTime now) {
   if (running_step_) cut_step(now);
   for (SeqId id = state_.running.first(); id != kNoSeq; id = state_.sequences[id].next) settle_sequence(id, now);
   settle_queued(now);
+  settle_handed(now);
 }
 
 // The step that runs counts for as long as it has run; its tokens never come.
@@ -50,10 +51,9 @@ void Replica::settle_sequence(SeqId id, SimTime now) {
 
 // Those that hold no place: about to be queued, queued, or done and waiting for the end of their batch.
 void Replica::settle_queued(SimTime now) {
-  for (const std::uint32_t index : incoming_) {
-    Request& request = state_.requests[index];
-    request.time_in(Cause::kBoundary) += now - request.arrived_at;
-    check_causes(index, now);
+  for (const Incoming& incoming : incoming_) {
+    state_.requests[incoming.request].time_in(Cause::kBoundary) += now - incoming.at;
+    check_causes(incoming.request, now);
   }
   for (std::int64_t i = 0; i < state_.waiting.size(); ++i) {
     const std::uint32_t index = state_.waiting.at(static_cast<std::size_t>(i));

@@ -34,11 +34,11 @@ void Replica::plan_stretch_step(PlannedStep& step) {
 
 // Steps until something else is due. True: `now` has moved on, and the scheduler is to be asked. False: a step
 // runs whose end is an event (or will be told), and `now` is where that step starts.
-bool Replica::stretch(SimTime& now, SimTime until) {
+bool Replica::stretch(SimTime& now) {
   PlannedStep& step = slots_[current_].plan;
   step.clear();
   step.decodes = true;
-  const SimTime first_other = std::min(queue_.next_time(), until + Duration{1});
+  const SimTime first_other = next_other();
   const Blocks floor = *batch_.steady_above;
   Tally tally;
   while (state_.kv.free() - state_.cohort.growth() >= floor) {
@@ -56,7 +56,8 @@ bool Replica::stretch(SimTime& now, SimTime until) {
         return false;
       }
       complete(now = end);
-      if (queue_.next_time() > now) return true;
+      if (!offered_.empty()) queue_.post(now, EventKind::kPull);
+      if (next_other() > now) return true;
       queue_.post(now, EventKind::kSchedule);
       return false;
     }

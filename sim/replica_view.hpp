@@ -64,6 +64,21 @@ class ReplicaView {
   enum class Requeue : std::uint8_t { kFront, kBack };
   void preempt(SeqId id, Requeue where = Requeue::kFront);
 
+  // Requests that another replica has prefilled and whose KV has come. The head is the only one to join.
+  [[nodiscard]] bool has_ready() const { return !state_.ready.empty(); }
+  [[nodiscard]] RequestView ready_head() const { return view(state_.sequences[state_.ready.front()].request); }
+  // The head decodes from the coming step on; the blocks of its prompt it has.
+  void join_ready(RunningOrder order);
+
+  // Those that were swapped out. The head is the only one to come back.
+  [[nodiscard]] bool has_swapped() const { return !state_.swapped.empty(); }
+  [[nodiscard]] RequestView swapped_head() const { return view(state_.swapped.front().request); }
+  // Moves a decoding sequence's KV to the host. One that could never come back, or that the host has no room for, is
+  // refused instead.
+  void swap_out(Batch& batch, SeqId id);
+  // Requires free blocks for its context.
+  void swap_in(Batch& batch);
+
  private:
   [[nodiscard]] RequestView view(std::uint32_t request) const {
     const Request& r = state_.requests[request];
@@ -72,6 +87,7 @@ class ReplicaView {
     return {RequestId{request}, r.arrived_at, prompt, Tokens{r.emitted}, cap};
   }
   void forget_in_flight(SeqId id, const Sequence& sequence);
+  void start_decode(SeqId id, RunningOrder order);
 
   ReplicaState& state_;
 };

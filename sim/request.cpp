@@ -26,6 +26,12 @@ const char* name(Cause cause) {
       return "recompute";
     case Cause::kHost:
       return "host";
+    case Cause::kTransferWait:
+      return "wait_transfer";
+    case Cause::kTransfer:
+      return "transfer";
+    case Cause::kDecodeWait:
+      return "wait_decode";
     case Cause::kCount:
       break;
   }
@@ -44,6 +50,8 @@ const char* name(Refusal refusal) {
       return "reservation";
     case Refusal::kTokenBudget:
       return "token_budget";
+    case Refusal::kSwapSpace:
+      return "swap_space";
   }
   return "";
 }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "sim/arrival_source.hpp"
+#include "sim/replica_id.hpp"
 #include "sim/time.hpp"
 #include "sim/units.hpp"
 
@@ -24,6 +25,10 @@ enum class Cause : std::uint8_t {
   kPreempted,  // thrown out, waiting to come back
   kRecompute,  // computing again what preemption threw away
   kHost,       // the device waited for the host
+  // Where prefill and decode run on replicas of their own:
+  kTransferWait,  // prefilled, and its KV waited to be pulled
+  kTransfer,      // its KV was on the way
+  kDecodeWait,    // its KV had come, and it waited to join those that decode
   kCount
 };
 inline constexpr std::size_t kCauses = static_cast<std::size_t>(Cause::kCount);
@@ -38,8 +43,9 @@ enum class Refusal : std::uint8_t {
   kCache,        // larger than the whole KV cache
   kReservation,  // longer than what the policy reserves for a request
   kTokenBudget,  // the prompt does not fit one step and the policy does not chunk
+  kSwapSpace,    // it had to leave the device, and the host had no room for its KV
 };
-inline constexpr std::size_t kRefusals = 5;
+inline constexpr std::size_t kRefusals = 6;
 [[nodiscard]] const char* name(Refusal refusal);
 
 // One record per request, kept to the end of the run. Lengths fit 31 bits: readers refuse longer ones.
@@ -56,6 +62,7 @@ struct Request {
   std::uint32_t preemptions = 0;
   Outcome outcome = Outcome::kOpen;
   Refusal refusal = Refusal::kNone;
+  ReplicaId replica{0};    // the latest that it was sent to
   bool truncated = false;  // output cut at max_model_len
   bool streamed = true;    // false: delivered whole, so that it has no TPOT and no ITL
 

@@ -16,7 +16,8 @@ class Scheduler {
   // An empty batch means wait, unless `when_empty` says otherwise.
   virtual void next_batch(ReplicaView& replica, SimTime now, Batch& batch) = 0;
 
-  // A request of this replica finished (schedulers that keep state about it want to know).
+  // A request of this replica finished, or left it, or its memory did (schedulers that keep state about it want to
+  // know).
   virtual void on_finish() {}
 };
 

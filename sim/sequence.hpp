@@ -16,7 +16,8 @@ struct Sequence {
   enum class Phase : std::uint8_t {
     kPrefill,   // its prompt (or what preemption threw away) is not yet all planned
     kDecode,    // member of the cohort
-    kDraining,  // its last token is planned; it holds its place until that step has ended
+    kDraining,  // its last token here is planned; it holds its place until that step has ended
+    kArriving,  // its KV comes, or has come, from another replica; it has memory and no place
   };
 
   std::uint32_t request = 0;

@@ -1,36 +1,51 @@
-// A run: requests from a source, through one replica, to their ends.
+// A run: requests from a source, through a cluster of replicas behind a router, to their ends.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <vector>
+#include <span>
 
 #include "sim/arrival_source.hpp"
 #include "sim/observer.hpp"
 #include "sim/replica.hpp"
 #include "sim/request_table.hpp"
+#include "sim/router.hpp"
+#include "sim/run_result.hpp"
 #include "sim/scheduler.hpp"
 #include "sim/step.hpp"
+#include "sim/transfer_network.hpp"
 
 namespace servecast {
 
-struct SimulationConfig {
-  ReplicaConfig replica;
-  // Stop here; requests still open are counted as open, and their time is accounted for until then.
-  std::optional<SimTime> horizon;
+// One replica of a cluster; what it refers to must outlive the run, and is its own: nothing may be shared between
+// replicas that keeps state.
+struct ReplicaSpec {
+  ReplicaConfig config;
+  Scheduler* scheduler = nullptr;
+  StepExecutor* executor = nullptr;
+  RunObserver* observer = nullptr;  // none where absent
 };
 
-struct RunResult {
-  Counters counters;
-  LogHistogram gaps;  // inter-token gaps of all requests
-  std::vector<TimelineSample> timeline;
-  SimTime ended_at = kStart;        // when the last request ended, or the horizon
-  bool stopped_at_horizon = false;  // requests were open or arrivals still to come
-  Blocks usable_blocks, peak_blocks;
-  Tokens block_size;
-  std::int64_t preemptions = 0;
-  std::int64_t tokens_emitted = 0;
+// How requests get from replicas that prefill to those that decode; needed where there are such.
+struct Disaggregation {
+  Router& router;  // among those that decode; it holds nothing back
+  TransferNetwork& network;
+};
+
+struct ClusterConfig {
+  // Stop here; requests still open are counted as open, and their time is accounted for until then.
+  std::optional<SimTime> horizon;
+  // The router sees loads as they were at the latest multiple of this; 0: as they are. A router that holds requests
+  // back always sees them as they are.
+  Duration snapshot_age{0};
+  Disaggregation* disaggregation = nullptr;
+};
+
+// A cluster of one replica.
+struct SimulationConfig {
+  ReplicaConfig replica;
+  std::optional<SimTime> horizon;
 };
 
 // Called now and then with the requests that have ended and the simulated time.
@@ -38,6 +53,8 @@ using Progress = std::function<void(std::uint64_t, SimTime)>;
 
 // Runs to the end (or the horizon), recording every request in `requests` (empty on entry). Throws SelfCheckError when
 // a conservation law is breached and StalledError when nothing can move although requests are open.
+[[nodiscard]] RunResult simulate(const ClusterConfig& config, std::span<const ReplicaSpec> replicas, Router& router,
+                                 RequestTable& requests, ArrivalSource& source, const Progress& progress = {});
 [[nodiscard]] RunResult simulate(const SimulationConfig& config, RequestTable& requests, ArrivalSource& source,
                                  Scheduler& scheduler, StepExecutor& executor, RunObserver* observer = nullptr,
                                  const Progress& progress = {});

@@ -143,12 +143,21 @@ void rates(const RequestTable& requests, const RunResult& result, Summary& summa
   summary.kv_mean_blocks = ratio(static_cast<double>(counters.kv_block_ns) * 1e-9, summary.duration_s);
   summary.kv_useful_share = ratio(static_cast<double>(counters.kv_token_ns),
                                   static_cast<double>(counters.kv_block_ns * result.block_size.count()));
-  summary.busy_share = ratio(seconds(counters.busy), summary.duration_s);
+  const double replicas = std::max(1.0, static_cast<double>(result.replicas.size()));
+  summary.busy_share = ratio(seconds(counters.busy), summary.duration_s * replicas);
   summary.mean_decode_batch =
       ratio(static_cast<double>(counters.decode_tokens), static_cast<double>(counters.steps - counters.empty_steps));
 }
 
 }  // namespace
+
+double busy_share(const ReplicaResult& replica, const Summary& summary) {
+  return ratio(seconds(replica.counters.busy), summary.duration_s);
+}
+
+double mean_blocks(const ReplicaResult& replica, const Summary& summary) {
+  return ratio(static_cast<double>(replica.counters.kv_block_ns) * 1e-9, summary.duration_s);
+}
 
 Distribution distribution(std::vector<double>& values) {
   Distribution d;

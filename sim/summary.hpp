@@ -67,8 +67,13 @@ struct Summary {
   double mean_decode_batch = 0;  // decoded tokens per step that decoded or prefilled
   double kv_mean_blocks = 0;     // in use, averaged over time
   double kv_useful_share = 0;    // tokens stored / tokens that the blocks in use could store, over time
-  double busy_share = 0;         // of the duration in which a step ran
+  double busy_share = 0;         // of the duration in which a step ran, on average over the replicas
 };
+
+// Of the run's duration in which the replica ran a step.
+[[nodiscard]] double busy_share(const ReplicaResult& replica, const Summary& summary);
+// Of its KV blocks, in use over that time.
+[[nodiscard]] double mean_blocks(const ReplicaResult& replica, const Summary& summary);
 
 [[nodiscard]] Summary summarise(const RequestTable& requests, const RunResult& result, const SummaryOptions& options);
 

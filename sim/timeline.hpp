@@ -23,7 +23,7 @@ struct TimelineSample {
 
 class Timeline {
  public:
-  explicit Timeline(Duration every) : every_(every) {}
+  Timeline(Duration every, std::size_t most) : every_(every), most_(most) {}
 
   [[nodiscard]] bool due(SimTime now) const { return now >= next_; }
   // Requires due(sample.at).
@@ -31,9 +31,8 @@ class Timeline {
   [[nodiscard]] const std::vector<TimelineSample>& samples() const { return samples_; }
 
  private:
-  static constexpr std::size_t kMost = 16384;
-
   Duration every_;
+  std::size_t most_;
   SimTime next_ = kStart;
   std::vector<TimelineSample> samples_;
 };

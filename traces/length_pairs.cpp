@@ -8,9 +8,17 @@
 namespace servecast {
 namespace {
 
+// Prefixes by their first block, sessions by their number: odd and even, so that they do not mix; 0 is neither.
+std::uint64_t of_session(std::uint64_t session) { return (session + 1) << 1; }
+
+std::uint64_t affinity_of(const TraceRow& row) {
+  if (!row.prefix.empty()) return (row.prefix.front().first << 1) | 1;
+  return row.session ? of_session(*row.session) : 0;
+}
+
 LengthPair lengths_of(const Trace& trace, std::size_t index) {
   const TraceRow row = trace.row(index);
-  return {row.prompt, row.output};
+  return {row.prompt, row.output, affinity_of(row)};
 }
 
 class InOrder : public LengthPairs {
@@ -39,7 +47,7 @@ class Drawn : public LengthPairs {
   Drawn(const DrawnLengths& spec, std::uint64_t seed)
       : prompt_(spec.prompt, stream(seed, "lengths.prompt"), "prompt"),
         output_(spec.output, stream(seed, "lengths.output"), "output") {}
-  LengthPair next() override { return {prompt_.next(), output_.next()}; }
+  LengthPair next() override { return {prompt_.next(), output_.next(), 0}; }
 
  private:
   LengthSampler prompt_;
@@ -60,6 +68,7 @@ class Conversations : public LengthPairs {
     if (turns_left_ == 0 || said_ + question + answer > context_) {
       turns_left_ = turns_.next().count();
       said_ = Tokens{0};
+      ++conversation_;
     }
     // A first turn that alone exceeds the context is cut to it, the question first.
     if (said_ == Tokens{0} && question + answer > context_) {
@@ -67,7 +76,7 @@ class Conversations : public LengthPairs {
       question = std::min(question, context_ - answer);
     }
     --turns_left_;
-    const LengthPair pair{said_ + question, answer};
+    const LengthPair pair{said_ + question, answer, of_session(conversation_)};
     said_ = pair.prompt + answer;
     return pair;
   }
@@ -78,6 +87,7 @@ class Conversations : public LengthPairs {
   LengthSampler answer_;
   Tokens context_;
   std::int64_t turns_left_ = 0;
+  std::uint64_t conversation_ = 0;
   Tokens said_{0};
 };
 

@@ -11,6 +11,7 @@ namespace servecast {
 struct LengthPair {
   Tokens prompt;
   Tokens output;
+  std::uint64_t affinity = 0;  // as Arrival has it
 };
 
 class LengthPairs {

@@ -34,7 +34,7 @@ class Sender : public Workload {
     realised_.last = std::max(realised_.last, at);
     realised_.prompt_tokens += pair.prompt.count();
     realised_.output_tokens += pair.output.count();
-    return {at, pair.prompt, pair.output, max_tokens_.value_or(pair.output)};
+    return {at, pair.prompt, pair.output, max_tokens_.value_or(pair.output), pair.affinity};
   }
 
  private:

@@ -59,11 +59,11 @@ std::vector<std::string> row_of(const GoodputOfPoint& point) {
   std::vector<std::string> cells;
   for (const auto& [path, value] : point.point->point->axes) cells.push_back(value);
   const double rate = point.mean_rate_per_s();
-  const int gpus = gpus_of(point.point->deployment);
+  const std::int64_t gpus = device_count(*point.point);
   cells.push_back(rate > 0 ? human_number(rate) : "none");
   cells.push_back(human_number(point.least_rate_per_s()) + " to " + human_number(point.most_rate_per_s()));
   cells.push_back(std::to_string(gpus));
-  cells.push_back(human_number(rate / gpus));
+  cells.push_back(human_number(rate / static_cast<double>(gpus)));
   cells.push_back(fmt::format("{:.1f} %", mean_at_rate(point, &RateProbe::attainment) * 100));
   cells.push_back(human_number(mean_at_rate(point, &RateProbe::output_tokens_rate)));
   cells.push_back(limits_of(point));
@@ -92,13 +92,13 @@ Json point_json(const GoodputOfPoint& point) {
   Json axes = Json::object(), seeds = Json::array();
   for (const auto& [path, value] : point.point->point->axes) axes[path] = value;
   for (const GoodputFound& found : point.seeds) seeds.push_back(seed_json(found));
-  const int gpus = gpus_of(point.point->deployment);
+  const std::int64_t gpus = device_count(*point.point);
   return {{"axes", std::move(axes)},
           {"goodput_requests_per_s", point.mean_rate_per_s()},
           {"goodput_least_requests_per_s", point.least_rate_per_s()},
           {"goodput_most_requests_per_s", point.most_rate_per_s()},
           {"gpus", gpus},
-          {"goodput_requests_per_s_per_gpu", point.mean_rate_per_s() / gpus},
+          {"goodput_requests_per_s_per_gpu", point.mean_rate_per_s() / static_cast<double>(gpus)},
           {"seeds", std::move(seeds)}};
 }
 

@@ -8,6 +8,7 @@
 #include "app/run/data_files.hpp"
 #include "costmodel/device.hpp"
 #include "costmodel/model_config.hpp"
+#include "costmodel/topology.hpp"
 #include "traces/read.hpp"
 
 namespace servecast {
@@ -48,9 +49,30 @@ std::string list_devices() {
   return table.text();
 }
 
+std::string list_topologies() {
+  TextTable table;
+  table.column("topology", kLeft);
+  table.column("hosts");
+  table.column("GPUs");
+  table.column("device", kLeft);
+  table.column("", kLeft);
+  for (const std::string& name : data_names(DataKind::kTopology)) {
+    const Topology topology = load_topology(find_data(DataKind::kTopology, name, "topology").string());
+    table.row({name, std::to_string(topology.hosts().size()), std::to_string(topology.gpu_count()),
+               topology.gpu(0).device, topology.title()});
+  }
+  return table.text();
+}
+
 std::string list_policies() {
   std::string text;
   for (const std::string& name : scheduler_names()) text += name + "\n";
+  return text;
+}
+
+std::string list_routers() {
+  std::string text;
+  for (const std::string& name : router_names()) text += name + "\n";
   return text;
 }
 
@@ -77,7 +99,9 @@ void add_list_command(CLI::App& program, const Console& console, Action& chosen)
   };
   add("models", "Models by name, with their parameters", list_models);
   add("devices", "Devices by name, with their peaks", list_devices);
+  add("topologies", "Topologies by name, with their hosts", list_topologies);
   add("policies", "Schedulers by name", list_policies);
+  add("routers", "Routers by name", list_routers);
   add("formats", "Trace formats by name", list_formats);
 }
 

@@ -31,6 +31,7 @@ int parse_and_act(const std::vector<std::string>& arguments, std::ostream& out, 
   add_run_command(program, console, chosen);
   add_goodput_command(program, console, chosen);
   add_model_command(program, console, chosen);
+  add_topology_command(program, console, chosen);
   add_trace_command(program, console, chosen);
   add_list_command(program, console, chosen);
   add_schema_command(program, console, chosen);

@@ -79,7 +79,9 @@ std::vector<PointResult> simulate_all(const RunOptions& options, const std::vect
 void report(const RunOptions& options, const Console& console, const Study& study,
             const std::vector<PreparedPoint>& points, const std::vector<PointResult>& results) {
   if (options.json) return print_json(console.out, points, results);
-  console.out << "\n" << result_table(study, points, results) << "\n" << result_notes(points, results);
+  console.out << "\n" << result_table(study, points, results) << "\n";
+  if (results.size() == 1 && results[0].run.replicas.size() > 1) console.out << replica_table(results[0]) << "\n";
+  console.out << result_notes(points, results);
 }
 
 int run(const RunOptions& options, const Console& console) {

@@ -13,7 +13,8 @@
 namespace servecast {
 namespace {
 
-constexpr std::size_t kMostNamed = 3;  // points that a line names; more are counted
+constexpr std::size_t kMostReplicas = 16;  // that a table shows
+constexpr std::size_t kMostNamed = 3;      // points that a line names; more are counted
 
 // Lines in order of first appearance, each with the points that have it.
 class GroupedLines {
@@ -104,7 +105,10 @@ std::string load_line(const PreparedPoint& point, const PointResult& result) {
 
 std::string memory_lines(const std::vector<PreparedPoint>& points) {
   GroupedLines lines;
-  for (std::size_t i = 0; i < points.size(); ++i) lines.add(describe_memory(points[i].deployment), i);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    lines.add(describe_memory(points[i].deployment), i);
+    if (points[i].decode) lines.add(describe_memory(*points[i].decode), i);
+  }
   return lines.text(points, "");
 }
 
@@ -131,6 +135,21 @@ std::string result_table(const Study& study, const std::vector<PreparedPoint>& p
     table.row(std::move(row));
   }
   return table.text();
+}
+
+std::string replica_table(const PointResult& result) {
+  const std::vector<ReplicaResult>& replicas = result.run.replicas;
+  if (replicas.size() < 2) return {};
+  TextTable table;
+  for (const char* title : {"replica", "requests", "busy", "KV peak", "preempt.", "out tokens"}) table.column(title);
+  for (std::size_t i = 0; i < std::min(replicas.size(), kMostReplicas); ++i) {
+    const ReplicaResult& r = replicas[i];
+    const double peak = static_cast<double>(r.peak_blocks.count()) / static_cast<double>(r.usable_blocks.count());
+    table.row({std::to_string(i), human_count(r.requests), percent(busy_share(r, result.summary)), percent(peak),
+               human_count(r.preemptions), human_count(r.tokens_emitted)});
+  }
+  const std::size_t more = replicas.size() - std::min(replicas.size(), kMostReplicas);
+  return table.text() + (more > 0 ? fmt::format("and {} more, in summary.json\n", more) : std::string{});
 }
 
 std::string result_notes(const std::vector<PreparedPoint>& points, const std::vector<PointResult>& results) {

@@ -54,6 +54,22 @@ class Check {
     }
   }
 
+  void pools() const {
+    const DeploymentSection& d = e_.deployment;
+    const ReplicaNeeds needs = replica_needs(d.policy);
+    const std::string name(scheduler_name(d.policy));
+    const auto refuse = [&](const std::string& path, const std::string& problem, const std::string& hint) {
+      throw InputError(nearest_node(root_, split_path(path)).place(path), problem, hint);
+    };
+    if (needs.pools && !d.pools) refuse("deployment.pools", "is missing", name + " needs a prefill and a decode pool");
+    if (!d.pools) return;
+    if (needs.one_place) {
+      refuse("deployment.pools", "does not go with " + name,
+             "it keeps a request's memory to the end of its batch or answer");
+    }
+    if (d.async_scheduling) refuse("deployment.async_scheduling", "does not go with pools", "expected false");
+  }
+
   void policy() const {
     const auto* options = std::get_if<SglangOptions>(&e_.deployment.policy);
     if (options != nullptr && options->min_new_token_ratio > options->new_token_ratio) {
@@ -106,6 +122,7 @@ void check_together(const Node& root, const Experiment& experiment, std::vector<
   check.trace();
   check.distributions();
   check.policy();
+  check.pools();
 }
 
 }  // namespace servecast::experiments

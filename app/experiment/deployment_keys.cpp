@@ -60,13 +60,20 @@ void append(std::vector<Key>& to, std::vector<Key> keys) {
 
 Key deployment_key() {
   std::vector<Key> keys{
-      policy_key(), policy_options_key(),
+      policy_key(),
+      policy_options_key(),
       integer_key("tensor_parallel", "devices", {1, 1024}, "Devices that each layer is split over.",
                   [](Experiment& e, const Scalar& v) { e.deployment.tensor_parallel = static_cast<int>(v.integer); })
           .with_default("1"),
+      pools_key(),
+      integer_key("replicas", "", {1, 65536}, "Copies of the model, each on devices of its own.",
+                  [](Experiment& e, const Scalar& v) { e.deployment.replicas = static_cast<int>(v.integer); })
+          .with_default("1")
+          .where([](const Experiment& e) { return !e.deployment.pools; }, "there are no pools"),
       boolean_key("async_scheduling", "Plan the next step while one runs.", [](Experiment& e, const Scalar& v) {
         e.deployment.async_scheduling = v.flag;
       }).with_default("false")};
+  append(keys, router_keys());
   append(keys, dtype_keys());
   append(keys, memory_keys());
   keys.push_back(host_key());

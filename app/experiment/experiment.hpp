@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "policies/registry.hpp"
+#include "policies/routing/registry.hpp"
+#include "sim/handover.hpp"
 #include "sim/summary.hpp"
 #include "sim/units.hpp"
 #include "traces/workload.hpp"
@@ -34,10 +36,32 @@ struct DtypeChoice {  // by name, as costmodel/dtype.hpp parses them; absent: as
   std::optional<std::string> weights, kv, activations;
 };
 
+struct PoolSection {  // absent: as the deployment has it
+  int replicas = 1;
+  std::optional<int> tensor_parallel;
+  std::optional<std::string> device;
+  std::optional<Blocks> kv_blocks;
+};
+
+// Prefill and decode on replicas of their own.
+struct PoolsSection {
+  PoolSection prefill, decode;
+  RouterOptions decode_router{.kind = RouterKind::kLeastRequests, .load = Load::kRequests, .slots = {}};
+  PullConfig pull;
+  double bytes_per_s = 0;
+  double latency_s = 0;
+  double host_bytes = 0;  // of the swap space of one decode replica
+  double swap_bytes_per_s = 0;
+};
+
 struct DeploymentSection {
   SchedulerOptions policy;
   bool async_scheduling = false;
   int tensor_parallel = 1;
+  int replicas = 1;
+  RouterOptions router;
+  double snapshot_age_s = 0;
+  std::optional<PoolsSection> pools;
   DtypeChoice dtypes;
   std::optional<Tokens> max_model_len;  // absent: the model's own
   Tokens block_size{16};

@@ -1,6 +1,8 @@
 // Every key of an experiment file.
 #pragma once
 
+#include <vector>
+
 #include "app/experiment/key.hpp"
 
 namespace servecast::experiments {
@@ -16,6 +18,8 @@ namespace servecast::experiments {
 [[nodiscard]] Key conversations_key();
 [[nodiscard]] Key arrivals_key();
 [[nodiscard]] Key policy_options_key();
+[[nodiscard]] std::vector<Key> router_keys();
+[[nodiscard]] Key pools_key();
 
 // No time lies beyond this: SimTime holds 292 years.
 inline constexpr double kMostSeconds = 9e9;

@@ -146,11 +146,21 @@ Key sglang_key() {
        flag("mixed_chunk", &O::mixed_chunk, "Decodes ride along with prompt chunks.")});
 }
 
+Key distserve_key() {
+  using O = DistserveOptions;
+  return block<O>("DistServe: prefill and decode on replicas of their own, with swapping.",
+                  {count("prefill_max_batch", &O::prefill_max_batch, "Most prompts in a step."),
+                   tokens("prefill_max_tokens", &O::prefill_max_tokens, "Most prompt tokens in a step."),
+                   count("decode_max_batch", &O::decode_max_batch, "Most sequences that decode at once."),
+                   tokens("decode_max_tokens", &O::decode_max_tokens, "Most tokens in a step that decodes.")});
+}
+
 }  // namespace
 
 Key policy_options_key() {
-  return map_key("options", "Options by policy; those of a policy that no point of the grid runs are an error.",
-                 {static_key(), orca_key(), vllm_v0_key(), vllm_v1_key(), sarathi_key(), sglang_key()});
+  return map_key(
+      "options", "Options by policy; those of a policy that no point of the grid runs are an error.",
+      {static_key(), orca_key(), vllm_v0_key(), vllm_v1_key(), sarathi_key(), sglang_key(), distserve_key()});
 }
 
 }  // namespace servecast::experiments

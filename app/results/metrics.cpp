@@ -38,7 +38,8 @@ void add_counts(const Summary& s, Keys& keys) {
   keys.count("open_requests", s.open);
   keys.count("truncated_requests", s.truncated);
   keys.count("outside_window_requests", s.outside);
-  for (const Refusal why : {Refusal::kModelLength, Refusal::kCache, Refusal::kReservation, Refusal::kTokenBudget}) {
+  for (const Refusal why :
+       {Refusal::kModelLength, Refusal::kCache, Refusal::kReservation, Refusal::kTokenBudget, Refusal::kSwapSpace}) {
     keys.count(std::string("refused_") + name(why) + "_requests", s.refused[static_cast<std::size_t>(why)]);
   }
 }
@@ -82,21 +83,41 @@ void add_causes(const Summary& s, Keys& keys) {
   }
 }
 
-void add_memory(const Deployment& deployment, const PointResult& result, Keys& keys) {
-  const auto bytes = [&](double blocks) { return kv_bytes_of(deployment, blocks); };
+// Bytes of all replicas together, each by its own blocks.
+template <class BlocksOf>
+double kv_bytes(const PreparedPoint& point, const RunResult& run, BlocksOf blocks_of) {
+  double bytes = 0;
+  for (std::size_t i = 0; i < run.replicas.size(); ++i) {
+    bytes += kv_bytes_of(deployment_of(point, i), blocks_of(run.replicas[i]));
+  }
+  return bytes;
+}
+
+void add_memory(const PreparedPoint& point, const PointResult& result, Keys& keys) {
+  const Deployment& deployment = point.deployment;
   const RunResult& run = result.run;
+  const auto mean = [&](const ReplicaResult& r) { return mean_blocks(r, result.summary); };
   const auto usable = static_cast<double>(run.usable_blocks.count());
   const auto peak = static_cast<double>(run.peak_blocks.count());
   keys.count("weights_per_device_bytes", deployment.memory.weights.count());
   keys.count("activations_per_device_bytes", deployment.memory.activations.count());
   keys.count("kv_block_tokens", run.block_size.count());
   keys.count("kv_capacity_blocks", run.usable_blocks.count());
-  keys.number("kv_capacity_bytes", bytes(usable));
+  keys.number("kv_capacity_bytes", kv_bytes(point, run, [](const ReplicaResult& r) {
+                return static_cast<double>(r.usable_blocks.count());
+              }));
   keys.count("kv_peak_blocks", run.peak_blocks.count());
-  keys.number("kv_peak_bytes", bytes(peak));
+  keys.number("kv_peak_bytes",
+              kv_bytes(point, run, [](const ReplicaResult& r) { return static_cast<double>(r.peak_blocks.count()); }));
   keys.number("kv_peak_share", peak / usable);
-  keys.number("kv_mean_bytes", bytes(result.summary.kv_mean_blocks));
+  keys.number("kv_mean_bytes", kv_bytes(point, run, mean));
   keys.number_if(run.peak_blocks > Blocks{0}, "kv_useful_share", result.summary.kv_useful_share);
+}
+
+void add_devices(const PreparedPoint& point, Keys& keys) {
+  const std::int64_t decode = point.decode ? point.decode->replicas : 0;
+  keys.count("replicas", point.deployment.replicas + decode);
+  keys.count("devices", device_count(point));
 }
 
 void add_work(const PointResult& result, Keys& keys) {
@@ -110,6 +131,8 @@ void add_work(const PointResult& result, Keys& keys) {
   keys.count("prefill_tokens", c.prefill_tokens);
   keys.count("recomputed_tokens", c.recomputed_tokens);
   keys.count("emitted_tokens", result.run.tokens_emitted);
+  keys.count("kv_transfers", result.run.moved.transfers);
+  keys.count("kv_transferred_bytes", result.run.moved.arrived.count());
 }
 
 }  // namespace
@@ -134,7 +157,8 @@ std::vector<Metric> metrics_of(const PreparedPoint& point, const PointResult& re
   add_rates(result.summary, result.realised, keys);
   add_slo(result.summary, point.point->experiment.summary.slo, keys);
   add_causes(result.summary, keys);
-  add_memory(point.deployment, result, keys);
+  add_devices(point, keys);
+  add_memory(point, result, keys);
   add_work(result, keys);
   return keys.take();
 }

@@ -47,6 +47,11 @@ std::string planned_json(const PreparedPoint& point) {
   json["memory_per_device"] = memory_json(d.memory);
   json["usable_blocks"] = d.replica.usable_blocks.count();
   json["usable_block_tokens"] = d.replica.block_size.count();
+  if (point.decode) {
+    json["decode_pool"] = {{"device", point.decode->device.name},
+                           {"memory_per_device", memory_json(point.decode->memory)},
+                           {"usable_blocks", point.decode->replica.usable_blocks.count()}};
+  }
   json["requests"] = requests_asked(point);
   json["notes"] = d.notes;
   if (point.trace != nullptr) json["trace"] = trace_json(point.trace->report);

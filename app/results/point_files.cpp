@@ -17,6 +17,27 @@ Json to_json(const MetricValue& value) {
   return nullptr;
 }
 
+const char* role_name(Role role) {
+  return role == Role::kPrefill ? "prefill" : role == Role::kDecode ? "decode" : "both";
+}
+
+Json by_replica(const PreparedPoint& point, const PointResult& result) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < result.run.replicas.size(); ++i) {
+    const ReplicaResult& replica = result.run.replicas[i];
+    const auto peak = static_cast<double>(replica.peak_blocks.count());
+    list.push_back({{"role", role_name(replica.role)},
+                    {"requests", replica.requests},
+                    {"busy_share", busy_share(replica, result.summary)},
+                    {"kv_peak_bytes", kv_bytes_of(deployment_of(point, i), peak)},
+                    {"kv_peak_share", peak / static_cast<double>(replica.usable_blocks.count())},
+                    {"steps", replica.counters.steps},
+                    {"preemptions", replica.preemptions},
+                    {"emitted_tokens", replica.tokens_emitted}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string summary_json(const PreparedPoint& point, const PointResult& result) {
@@ -28,6 +49,7 @@ std::string summary_json(const PreparedPoint& point, const PointResult& result) 
   for (const NamedDistribution& named : distributions())
     json["populations"][std::string(named.name)] = named.population;
   json["thin_percentiles"] = thin_percentiles(result.summary);
+  json["by_replica"] = by_replica(point, result);
   json["notes"] = result.notes;
   json["digest"] = fmt::format("{:016x}", result.run.counters.digest);
   return json.dump(2) + "\n";
@@ -35,13 +57,18 @@ std::string summary_json(const PreparedPoint& point, const PointResult& result) 
 
 void write_timeline_csv(const std::filesystem::path& path, const PreparedPoint& point, const RunResult& run) {
   FileWriter file(path);
+  const bool several = run.replicas.size() > 1;
+  file.write(several ? "replica," : "");
   file.write("time_s,running_requests,waiting_requests,kv_blocks,kv_bytes,emitted_tokens,prefill_tokens,preemptions\n");
-  for (const TimelineSample& sample : run.timeline) {
-    const std::int64_t ns = (sample.at - kStart).count();
-    file.write(fmt::format("{}.{:09},{},{},{},{:.0f},{},{},{}\n", ns / 1'000'000'000, ns % 1'000'000'000,
-                           sample.running, sample.waiting, sample.kv_used.count(),
-                           kv_bytes_of(point.deployment, static_cast<double>(sample.kv_used.count())),
-                           sample.tokens_emitted, sample.prefill_tokens, sample.preemptions));
+  for (std::size_t replica = 0; replica < run.replicas.size(); ++replica) {
+    for (const TimelineSample& sample : run.replicas[replica].timeline) {
+      const std::int64_t ns = (sample.at - kStart).count();
+      if (several) file.write(fmt::format("{},", replica));
+      file.write(fmt::format("{}.{:09},{},{},{},{:.0f},{},{},{}\n", ns / 1'000'000'000, ns % 1'000'000'000,
+                             sample.running, sample.waiting, sample.kv_used.count(),
+                             kv_bytes_of(deployment_of(point, replica), static_cast<double>(sample.kv_used.count())),
+                             sample.tokens_emitted, sample.prefill_tokens, sample.preemptions));
+    }
   }
   file.close();
 }
@@ -49,7 +76,7 @@ void write_timeline_csv(const std::filesystem::path& path, const PreparedPoint& 
 void write_point_files(const std::filesystem::path& folder, const PreparedPoint& point, const PointResult& result,
                        const RequestTable& requests) {
   write_file(folder / "summary.json", summary_json(point, result));
-  write_requests_csv(folder / "requests.csv", requests);
+  write_requests_csv(folder / "requests.csv", requests, result.run.replicas.size() > 1);
   write_timeline_csv(folder / "timeline.csv", point, result.run);
 }
 

@@ -12,8 +12,8 @@ namespace servecast {
 
 [[nodiscard]] std::string summary_json(const PreparedPoint& point, const PointResult& result);
 
-// Each throws InputError where the file cannot be written.
-void write_requests_csv(const std::filesystem::path& path, const RequestTable& requests);
+// Each throws InputError where the file cannot be written. Rows name their replica where there are `several`.
+void write_requests_csv(const std::filesystem::path& path, const RequestTable& requests, bool several = false);
 void write_timeline_csv(const std::filesystem::path& path, const PreparedPoint& point, const RunResult& run);
 void write_point_files(const std::filesystem::path& folder, const PreparedPoint& point, const PointResult& result,
                        const RequestTable& requests);

@@ -70,7 +70,7 @@ Duration mean_gap(const Request& request) {
   return Duration{((request.last_token_at - request.first_token_at).count() + gaps / 2) / gaps};
 }
 
-void write_request(std::uint32_t index, const Request& request, Rows& rows) {
+void write_request(std::uint32_t index, const Request& request, bool several, Rows& rows) {
   const bool begun = request.first_token_at != kNever;
   const bool completed = request.outcome == Outcome::kCompleted;
   const bool has_gaps = completed && request.streamed && request.emitted > 1;
@@ -88,24 +88,26 @@ void write_request(std::uint32_t index, const Request& request, Rows& rows) {
   rows.span_if(has_gaps, request.max_itl);
   rows.integer(request.preemptions);
   for (const Duration spent : request.spent) rows.span(spent);
+  if (several) rows.integer(index_of(request.replica));
   rows.end_row();
 }
 
-std::string header() {
+std::string header(bool several) {
   std::string line =
       "index,arrival_s,prompt_tokens,output_tokens,max_tokens,outcome,refusal,truncated,ttft_s,tpot_s,e2e_s,max_itl_s,"
       "preemptions";
   for (std::size_t c = 0; c < kCauses; ++c) line += std::string(",") + name(static_cast<Cause>(c)) + "_s";
+  if (several) line += ",replica";
   return line + "\n";
 }
 
 }  // namespace
 
-void write_requests_csv(const std::filesystem::path& path, const RequestTable& requests) {
+void write_requests_csv(const std::filesystem::path& path, const RequestTable& requests, bool several) {
   FileWriter file(path);
-  file.write(header());
+  file.write(header(several));
   Rows rows(file);
-  for (std::uint32_t i = 0; i < requests.size(); ++i) write_request(i, requests[i], rows);
+  for (std::uint32_t i = 0; i < requests.size(); ++i) write_request(i, requests[i], several, rows);
   rows.flush();
   file.close();
 }

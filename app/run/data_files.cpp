@@ -12,9 +12,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* folder_of(DataKind kind) { return kind == DataKind::kModel ? "models" : "devices"; }
-const char* suffix_of(DataKind kind) { return kind == DataKind::kModel ? ".json" : ".yaml"; }
-const char* word_for(DataKind kind) { return kind == DataKind::kModel ? "model" : "device"; }
+struct KindOfData {
+  const char* word;
+  const char* folder;
+  const char* suffix;
+};
+
+const KindOfData& about(DataKind kind) {
+  static const KindOfData kKinds[] = {
+      {"model", "models", ".json"}, {"device", "devices", ".yaml"}, {"topology", "topologies", ".yaml"}};
+  return kKinds[static_cast<std::size_t>(kind)];
+}
 
 bool looks_like_path(const std::string& text) {
   return text.find('/') != std::string::npos || text.ends_with(".json") || text.ends_with(".yaml") ||
@@ -39,8 +47,8 @@ std::vector<std::string> data_names(DataKind kind) {
   std::set<std::string> names;
   for (const fs::path& folder : data_folders()) {
     std::error_code error;
-    for (const auto& entry : fs::directory_iterator(folder / folder_of(kind), error)) {
-      if (entry.path().extension() == suffix_of(kind)) names.insert(entry.path().stem().string());
+    for (const auto& entry : fs::directory_iterator(folder / about(kind).folder, error)) {
+      if (entry.path().extension() == about(kind).suffix) names.insert(entry.path().stem().string());
     }
   }
   return {names.begin(), names.end()};
@@ -54,15 +62,15 @@ fs::path find_data(DataKind kind, const std::string& name_or_path, std::string_v
     return name_or_path;
   }
   for (const fs::path& folder : data_folders()) {
-    const fs::path path = folder / folder_of(kind) / (name_or_path + suffix_of(kind));
+    const fs::path path = folder / about(kind).folder / (name_or_path + about(kind).suffix);
     if (fs::is_regular_file(path, error)) return path;
   }
   const std::vector<std::string> known = data_names(kind);
   if (known.empty()) {
-    throw InputError({{}, 0, where}, std::string("no ") + folder_of(kind) + " in " + data_folders().back().string(),
+    throw InputError({{}, 0, where}, std::string("no ") + about(kind).folder + " in " + data_folders().back().string(),
                      "set SERVECAST_DATA to the folder that holds models/ and devices/");
   }
-  throw InputError({{}, 0, where}, std::string("unknown ") + word_for(kind) + " '" + name_or_path + "'",
+  throw InputError({{}, 0, where}, std::string("unknown ") + about(kind).word + " '" + name_or_path + "'",
                    suggest(name_or_path, known));
 }
 

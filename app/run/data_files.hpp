@@ -1,4 +1,4 @@
-// The models and devices that come with servecast, found by name.
+// The models, devices and topologies that come with servecast, found by name.
 #pragma once
 
 #include <filesystem>
@@ -8,13 +8,13 @@
 
 namespace servecast {
 
-enum class DataKind { kModel, kDevice };
+enum class DataKind { kModel, kDevice, kTopology };
 
 // Folders searched in turn: $SERVECAST_DATA alone where it is set; otherwise ../share/servecast beside the
 // program, and the source tree it was built from.
 [[nodiscard]] std::vector<std::filesystem::path> data_folders();
 
-// Names of all models or devices, sorted.
+// Names of all of a kind, sorted.
 [[nodiscard]] std::vector<std::string> data_names(DataKind kind);
 
 // "llama-3.1-8b" is looked up; what holds a '/' or ends in .json, .yaml or .yml is a path.

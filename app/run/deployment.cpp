@@ -1,6 +1,7 @@
 #include "app/run/deployment.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 #include "app/results/text_table.hpp"
@@ -50,7 +51,7 @@ SchedulerOptions fit_policy(SchedulerOptions policy, Tokens model_len, std::vect
 }
 
 MemoryPlan plan_for(const Experiment& experiment, const Deployment& deployment, Tokens model_len) {
-  const LargestStep largest = largest_step(deployment.policy, model_len);
+  const LargestStep largest = largest_step(deployment.policy, model_len, deployment.role);
   if (largest.tokens > Tokens{kMostStepTokens} || largest.sampled_rows > kMostStepTokens) {
     throw InputError({{}, 0, "deployment.options"},
                      fmt::format("a step of {} tokens and {} sampled rows is beyond reason", largest.tokens.count(),
@@ -109,8 +110,33 @@ ReplicaConfig configure(const Experiment& experiment, const Deployment& deployme
   return config;
 }
 
-Deployment plan(const Experiment& experiment) {
+// What moves when KV leaves the replica, and where it goes in need.
+void configure_pool(const PoolsSection& pools, const Deployment& deployment, ReplicaConfig& config) {
+  config.role = deployment.role;
+  config.pull = pools.pull;
+  const double block = kv_bytes_of(deployment, 1);
+  config.block_bytes = Bytes{std::llround(block)};
+  config.host_blocks = Blocks{static_cast<std::int64_t>(pools.host_bytes / block)};
+  if (pools.swap_bytes_per_s > 0) config.swap_per_block = from_seconds(block / pools.swap_bytes_per_s);
+}
+
+// The experiment as one pool sees it.
+Experiment of_pool(const Experiment& experiment, Role role) {
+  if (role == Role::kBoth) return experiment;
+  Experiment own = experiment;
+  const PoolsSection& pools = *experiment.deployment.pools;
+  const PoolSection& pool = role == Role::kPrefill ? pools.prefill : pools.decode;
+  own.device = pool.device.value_or(experiment.device);
+  own.deployment.replicas = pool.replicas;
+  own.deployment.tensor_parallel = pool.tensor_parallel.value_or(experiment.deployment.tensor_parallel);
+  if (pool.kv_blocks) own.deployment.kv_blocks = pool.kv_blocks;
+  return own;
+}
+
+Deployment plan(const Experiment& experiment, Role role) {
   Deployment d;
+  d.role = role;
+  d.replicas = experiment.deployment.replicas;
   d.model_file = find_data(DataKind::kModel, experiment.model, "model");
   d.device_file = find_data(DataKind::kDevice, experiment.device, "device");
   d.model = load_model(d.model_file.string());
@@ -129,18 +155,20 @@ Deployment plan(const Experiment& experiment) {
   const auto probe = make_cost_model(d);  // refuses what the device cannot compute
   d.memory = plan_for(experiment, d, model_len);
   d.replica = configure(experiment, d, model_len);
+  if (role != Role::kBoth) configure_pool(*experiment.deployment.pools, d, d.replica);
   return d;
 }
 
 }  // namespace
 
-LargestStep largest_step(const SchedulerOptions& policy, Tokens max_model_len) {
-  const std::int64_t rows = max_running(policy);
+LargestStep largest_step(const SchedulerOptions& policy, Tokens max_model_len, Role role) {
+  const std::int64_t rows = max_running(policy, role);
   const Tokens tokens = std::visit(
       Overloaded{
           [](const StaticOptions& o) { return o.max_len * o.batch_size; },
           [&](const OrcaOptions& o) { return std::min(o.max_len, max_model_len); },
           [](const SarathiOptions& o) { return o.token_budget; },
+          [&](const DistserveOptions& o) { return role == Role::kDecode ? Tokens{rows} : o.prefill_max_tokens; },
           [](const SglangOptions& o) { return std::min(o.chunked_prefill_size, o.max_prefill_tokens); },
           [](const VllmV0Options& o) { return o.max_num_batched_tokens.value_or(VllmV0Scheduler::kLeastBudget); },
           [](const VllmV1Options& o) { return o.max_num_batched_tokens; }},
@@ -148,9 +176,9 @@ LargestStep largest_step(const SchedulerOptions& policy, Tokens max_model_len) {
   return {std::max(tokens, Tokens{rows}), rows};
 }
 
-Deployment plan_deployment(const Experiment& experiment) {
+Deployment plan_deployment(const Experiment& experiment, Role role) {
   try {
-    return plan(experiment);
+    return plan(of_pool(experiment, role), role);
   } catch (const InputError& error) {
     if (!error.place().file.empty() || experiment.file.empty()) throw;
     throw InputError({experiment.file.string(), 0, {}}, error.what());
@@ -163,7 +191,9 @@ std::unique_ptr<StepCostModel> make_cost_model(const Deployment& deployment) {
                                          deployment.tensor_parallel, host);
 }
 
-int gpus_of(const Deployment& deployment) { return deployment.tensor_parallel; }
+std::int64_t device_count(const Deployment& deployment) {
+  return std::int64_t{deployment.replicas} * deployment.tensor_parallel;
+}
 
 double kv_bytes_of(const Deployment& deployment, double blocks) {
   const bool slots = replica_needs(deployment.policy).slots;
@@ -185,10 +215,13 @@ std::string describe_memory(const Deployment& d) {
                                 : fmt::format("{} blocks of {} tokens = {} tokens", human_count(blocks),
                                               d.replica.block_size.count(), human_count(tokens));
   const Bytes reserve = d.memory.reserve;
-  return fmt::format("{} on {}, {}: KV cache {} ({}); {}weights {}, activations {}{} of {} usable", d.model.name,
-                     devices, scheduler_name(d.policy), cache, gb(kv_bytes_of(d, static_cast<double>(blocks))), each,
-                     one(d.memory.weights), one(d.memory.activations),
-                     reserve > Bytes{0} ? ", reserve " + one(reserve) : "", one(d.memory.usable));
+  const char* pool = d.role == Role::kPrefill ? "prefill: " : d.role == Role::kDecode ? "decode: " : "";
+  const std::string copies = d.replicas > 1 ? fmt::format("{} replicas, each: ", d.replicas) : std::string{};
+  return fmt::format("{}{}{} on {}, {}: KV cache {} ({}); {}weights {}, activations {}{} of {} usable", pool, copies,
+                     d.model.name, devices, scheduler_name(d.policy), cache,
+                     gb(kv_bytes_of(d, static_cast<double>(blocks))), each, one(d.memory.weights),
+                     one(d.memory.activations), reserve > Bytes{0} ? ", reserve " + one(reserve) : "",
+                     one(d.memory.usable));
 }
 
 }  // namespace servecast

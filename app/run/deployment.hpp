@@ -25,6 +25,8 @@ struct Deployment {
   DeviceSheet device;
   int tensor_parallel = 1;
   Dtypes dtypes;
+  Role role = Role::kBoth;
+  int replicas = 1;
   SchedulerOptions policy;  // lengths cut to the model's
   MemoryPlan memory;        // of one device
   ReplicaConfig replica;
@@ -35,7 +37,8 @@ struct Deployment {
 
 // Throws InputError, with the experiment's file and field, for a name that is not known, a format or split that
 // the model does not take, or a model that does not fit (saying by how much).
-[[nodiscard]] Deployment plan_deployment(const Experiment& experiment);
+// Of experiments with pools: the replicas of one of them.
+[[nodiscard]] Deployment plan_deployment(const Experiment& experiment, Role role = Role::kBoth);
 
 // The largest step of a policy: its tokens and the rows that sample. A policy without such a limit is planned
 // for what its options let it batch.
@@ -43,13 +46,13 @@ struct LargestStep {
   Tokens tokens;
   std::int64_t sampled_rows = 0;
 };
-[[nodiscard]] LargestStep largest_step(const SchedulerOptions& policy, Tokens max_model_len);
+[[nodiscard]] LargestStep largest_step(const SchedulerOptions& policy, Tokens max_model_len, Role role = Role::kBoth);
 
 // For one run: cost models remember, and are not shared between threads.
 [[nodiscard]] std::unique_ptr<StepCostModel> make_cost_model(const Deployment& deployment);
 
-// Devices that serve it, all replicas together.
-[[nodiscard]] int gpus_of(const Deployment& deployment);
+// Devices of all its replicas.
+[[nodiscard]] std::int64_t device_count(const Deployment& deployment);
 
 // Bytes of all devices of the replica that `blocks` of its cache take.
 [[nodiscard]] double kv_bytes_of(const Deployment& deployment, double blocks);

@@ -1,7 +1,9 @@
 #include "app/run/run_point.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
+#include "app/run/replica_set.hpp"
 #include "sim/error.hpp"
 #include "sim/overloaded.hpp"
 
@@ -54,6 +56,12 @@ void note_load(const PointResult& result, const RequestTable& requests, std::vec
                   s.offered_rate, s.completed_rate));
 }
 
+void note_more(const std::vector<std::string>& more, std::vector<std::string>& notes) {
+  for (const std::string& note : more) {
+    if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+  }
+}
+
 void note_workload(const Experiment& experiment, std::vector<std::string>& notes) {
   if (experiment.workload.spec.max_tokens) {
     notes.push_back(fmt::format("max_tokens {} for every request", experiment.workload.spec.max_tokens->count()));
@@ -75,6 +83,7 @@ void note_outcome(const PointResult& result, std::vector<std::string>& notes) {
   count(refused(Refusal::kModelLength), "turned away: the prompt fills the model's length");
   count(refused(Refusal::kCache), "turned away: larger than the KV cache");
   count(refused(Refusal::kReservation), "turned away: longer than what the policy reserves for each (its max_len)");
+  count(refused(Refusal::kSwapSpace), "aborted: they had to leave the device, and the host had no room for their KV");
   count(refused(Refusal::kTokenBudget), "turned away: the prompt exceeds the step's token budget and is not chunked");
   count(s.truncated, "truncated: their answer was cut at max_model_len");
   count(s.open, "still open when the run stopped");
@@ -87,10 +96,20 @@ void note_outcome(const PointResult& result, std::vector<std::string>& notes) {
 
 }  // namespace
 
+const Deployment& deployment_of(const PreparedPoint& point, std::size_t replica) {
+  return replica < static_cast<std::size_t>(point.deployment.replicas) ? point.deployment : *point.decode;
+}
+
+std::int64_t device_count(const PreparedPoint& point) {
+  return device_count(point.deployment) + (point.decode ? device_count(*point.decode) : 0);
+}
+
 PreparedPoint prepare_point(const GridPoint& point, TraceCache& traces) {
   PreparedPoint prepared;
   prepared.point = &point;
-  prepared.deployment = plan_deployment(point.experiment);
+  const bool pools = point.experiment.deployment.pools.has_value();
+  prepared.deployment = plan_deployment(point.experiment, pools ? Role::kPrefill : Role::kBoth);
+  if (pools) prepared.decode = plan_deployment(point.experiment, Role::kDecode);
   if (point.experiment.workload.trace) prepared.trace = &traces.load(*point.experiment.workload.trace);
   // Made once and thrown away, so that lengths and arrivals that do not fit the trace are refused now.
   const auto probe = make_workload(point.experiment.workload.spec, prepared.trace ? prepared.trace->trace : nullptr);
@@ -100,20 +119,27 @@ PreparedPoint prepare_point(const GridPoint& point, TraceCache& traces) {
 PointResult run_point(const PreparedPoint& prepared, RequestTable& requests, const Progress& progress) {
   const Experiment& experiment = prepared.point->experiment;
   const auto workload = make_workload(experiment.workload.spec, prepared.trace ? prepared.trace->trace : nullptr);
-  const auto scheduler = make_scheduler(prepared.deployment.policy, requests);
-  const auto cost_model = make_cost_model(prepared.deployment);
-  PredictedExecutor executor(*cost_model);
-  SimulationConfig config{prepared.deployment.replica, std::nullopt};
-  config.replica.record_gaps_from = kStart + experiment.summary.warm_up;
+  const DeploymentSection& asked = experiment.deployment;
+  ReplicaSet replicas(kStart + experiment.summary.warm_up, requests);
+  replicas.add(prepared.deployment);
+  if (prepared.decode) replicas.add(*prepared.decode);
+  const auto router = make_router(asked.router, max_running(prepared.deployment.policy, prepared.deployment.role),
+                                  {experiment.seed, "router"});
+  std::optional<Pools> pools;
+  if (asked.pools) pools.emplace(*asked.pools, experiment.seed);
+  ClusterConfig config;
+  config.snapshot_age = from_seconds(asked.snapshot_age_s);
+  config.disaggregation = pools ? &pools->disaggregation() : nullptr;
   if (experiment.horizon_s) config.horizon = kStart + from_seconds(*experiment.horizon_s);
 
   PointResult result;
   result.axes = prepared.point->axes;
   result.arrivals = experiment.workload.spec.arrivals;
-  result.run = simulate(config, requests, *workload, *scheduler, executor, nullptr, progress);
+  result.run = simulate(config, replicas.specs(), *router, requests, *workload, progress);
   result.summary = summarise(requests, result.run, experiment.summary);
   result.realised = workload->realised();
   result.notes = prepared.deployment.notes;
+  if (prepared.decode) note_more(prepared.decode->notes, result.notes);
   if (prepared.trace != nullptr) {
     note_trace(prepared.trace->report, result.notes);
     if (prepared.trace->trace->has_prefixes()) {

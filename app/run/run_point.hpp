@@ -20,7 +20,8 @@ namespace servecast {
 // What is known of a point before it runs.
 struct PreparedPoint {
   const GridPoint* point = nullptr;
-  Deployment deployment;
+  Deployment deployment;               // of the prefill pool, where there are pools
+  std::optional<Deployment> decode;    // and of the decode pool
   const LoadedTrace* trace = nullptr;  // none where lengths are drawn
 };
 
@@ -32,6 +33,12 @@ struct PointResult {
   Realised realised;
   std::vector<std::string> notes;  // deployment, trace, and what happened, for a reader of the results
 };
+
+// What replica number `replica` of the point is; those that prefill come before those that decode.
+[[nodiscard]] const Deployment& deployment_of(const PreparedPoint& point, std::size_t replica);
+
+// Devices of all its replicas, both pools together.
+[[nodiscard]] std::int64_t device_count(const PreparedPoint& point);
 
 // Loads what the point needs; `traces` keeps what it read. Throws InputError.
 [[nodiscard]] PreparedPoint prepare_point(const GridPoint& point, TraceCache& traces);

@@ -69,7 +69,7 @@ bool SglangScheduler::admit_one(ReplicaView& replica, Batch& batch, Room& left) 
   }
   const Tokens need = whole + outstanding(head) + Tokens{replica.block_size()};
   if (static_cast<double>(need.count()) > left.total) {
-    if (replica.running_count() == 0) {  // all memory is free and it still does not fit
+    if (replica.free_blocks() == replica.usable_blocks()) {  // all memory is free and it still does not fit
       replica.refuse_head(Refusal::kCache);
       return true;
     }

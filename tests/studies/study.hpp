@@ -41,7 +41,7 @@ inline std::vector<RanPoint> run_study(const std::string& name) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     RanPoint point{Axes(results[i].axes.begin(), results[i].axes.end()),
                    Json::parse(summary_json(prepared[i], results[i]))};
-    for (const TimelineSample& sample : results[i].run.timeline) {
+    for (const TimelineSample& sample : results[i].run.replicas[0].timeline) {
       point.most_running = std::max(point.most_running, sample.running);
     }
     points.push_back(std::move(point));

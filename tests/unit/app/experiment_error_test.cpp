@@ -114,9 +114,9 @@ TEST_CASE("values of another type are refused by what was expected") {
         "exp.yaml:6: name: expected a name of letters, digits, '.', '_' and '-', found 'a b'");
   CHECK(deployment_error("policy: sarathi, async_scheduling: yes") ==
         "exp.yaml:5: deployment.async_scheduling: expected true or false, found 'yes'");
-  CHECK(
-      deployment_error("policy: [sarathi]") ==
-      "exp.yaml:5: deployment.policy: expected one of: static, orca, vllm-v0, vllm-v1, sarathi, sglang, found a list");
+  CHECK(deployment_error("policy: [sarathi]") ==
+        "exp.yaml:5: deployment.policy: expected one of: static, orca, vllm-v0, vllm-v1, sarathi, sglang, distserve, "
+        "found a list");
   CHECK(workload_error("trace: [a]")
             .starts_with("exp.yaml:5: workload.trace: expected a path or a map of: path, format, sort, "));
   CHECK(workload_error("trace: ''") == "exp.yaml:5: workload.trace: expected a path, found the text ''");
@@ -155,10 +155,10 @@ TEST_CASE("numbers out of bounds are refused with the bounds") {
 TEST_CASE("unknown policies and other choices are refused with those known") {
   CHECK(deployment_error("policy: sarati") ==
         "exp.yaml:5: deployment.policy: unknown value 'sarati'; did you mean 'sarathi'?");
-  for (const std::string unknown : {"distserve", "splitwise"}) {
+  for (const std::string unknown : {"splitwise"}) {
     CHECK(deployment_error("policy: " + unknown) ==
           "exp.yaml:5: deployment.policy: unknown value '" + unknown +
-              "'; expected one of: static, orca, vllm-v0, vllm-v1, sarathi, sglang");
+              "'; expected one of: static, orca, vllm-v0, vllm-v1, sarathi, sglang, distserve");
   }
   CHECK(deployment_error("policy: orca, kv_dtype: fp17").find("unknown value 'fp17'; did you mean 'fp16'?") !=
         std::string::npos);
@@ -170,7 +170,8 @@ TEST_CASE("what is missing is named, with what belongs there") {
   CHECK(error_of("servecast: 1\ndevice: d\n" + kDeployment + kWorkload) ==
         "exp.yaml:1: model: is missing; expected a name or a path");
   CHECK(error_of(kHead + kWorkload) ==
-        "exp.yaml:1: deployment.policy: is missing; expected one of: static, orca, vllm-v0, vllm-v1, sarathi, sglang");
+        "exp.yaml:1: deployment.policy: is missing; expected one of: static, orca, vllm-v0, vllm-v1, sarathi, sglang, "
+        "distserve");
   CHECK(workload_error("trace: {sort: true}") == "exp.yaml:5: workload.trace.path: is missing; expected a path");
   CHECK(arrivals_error("{poisson: {}}") ==
         "exp.yaml:5: workload.arrivals.poisson.rate: is missing; expected 'goodput' or a number from 1e-09 to 1e+09");

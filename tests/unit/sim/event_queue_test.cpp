@@ -19,19 +19,19 @@ std::vector<EventKind> drained(EventQueue& queue) {
 
 TEST_CASE("events come in order of time, whatever the order of posting") {
   EventQueue queue;
-  queue.post(at(5), EventKind::kArrival);
+  queue.post(at(5), EventKind::kPull);
   queue.post(at(3), EventKind::kSchedule);
   CHECK(queue.next_time() == at(3));
-  CHECK(drained(queue) == std::vector{EventKind::kSchedule, EventKind::kArrival});
+  CHECK(drained(queue) == std::vector{EventKind::kSchedule, EventKind::kPull});
   CHECK(queue.next_time() == kNever);
 }
 
 TEST_CASE("within an instant steps end, then requests arrive, then schedulers run") {
   EventQueue queue;
   queue.post(at(7), EventKind::kSchedule);
-  queue.post(at(7), EventKind::kArrival);
+  queue.post(at(7), EventKind::kPull);
   queue.post(at(7), EventKind::kStepEnded);
-  CHECK(drained(queue) == std::vector{EventKind::kStepEnded, EventKind::kArrival, EventKind::kSchedule});
+  CHECK(drained(queue) == std::vector{EventKind::kStepEnded, EventKind::kPull, EventKind::kSchedule});
 }
 
 TEST_CASE("an event posted for the current instant runs before the scheduler of that instant") {
@@ -39,13 +39,13 @@ TEST_CASE("an event posted for the current instant runs before the scheduler of 
   queue.post(at(7), EventKind::kStepEnded);
   queue.post(at(7), EventKind::kSchedule);
   CHECK(queue.pop().kind == EventKind::kStepEnded);
-  queue.post(at(7), EventKind::kArrival);
-  CHECK(queue.pop().kind == EventKind::kArrival);
+  queue.post(at(7), EventKind::kPull);
+  CHECK(queue.pop().kind == EventKind::kPull);
 }
 
 TEST_CASE("equal events keep the order of posting") {
   EventQueue queue;
-  for (int i = 0; i < 10; ++i) queue.post(at(1), EventKind::kArrival);
+  for (int i = 0; i < 10; ++i) queue.post(at(1), EventKind::kPull);
   std::uint64_t last = 0;
   for (int i = 0; i < 10; ++i) {
     const Event event = queue.pop();

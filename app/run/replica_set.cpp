@@ -1,0 +1,30 @@
+#include "app/run/replica_set.hpp"
+
+#include <algorithm>
+
+namespace servecast {
+
+void ReplicaSet::add(const Deployment& deployment) {
+  for (int i = 0; i < deployment.replicas; ++i) {
+    models_.push_back(make_cost_model(deployment));
+    executors_.push_back(std::make_unique<PredictedExecutor>(*models_.back()));
+    schedulers_.push_back(make_scheduler(deployment.policy, requests_, deployment.role));
+    specs_.push_back({deployment.replica, schedulers_.back().get(), executors_.back().get(), nullptr});
+    specs_.back().config.record_gaps_from = record_gaps_from_;
+  }
+}
+
+// So many samples each, that a cluster keeps about as many as one replica would.
+std::span<const ReplicaSpec> ReplicaSet::specs() {
+  constexpr std::size_t kLeast = 64;
+  const std::size_t each = std::max(kLeast, ReplicaConfig{}.most_samples / std::max<std::size_t>(1, specs_.size()));
+  for (ReplicaSpec& spec : specs_) spec.config.most_samples = each;
+  return specs_;
+}
+
+Pools::Pools(const PoolsSection& section, std::uint64_t seed)
+    : router_(make_router(section.decode_router, 0, {seed, "router.decode"})),
+      links_(section.bytes_per_s, from_seconds(section.latency_s)),
+      disaggregation_{*router_, links_} {}
+
+}  // namespace servecast

@@ -1,0 +1,45 @@
+// The replicas of one run, each with a scheduler and a cost model of its own, and what joins them.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "app/run/deployment.hpp"
+#include "sim/request_table.hpp"
+#include "sim/simulation.hpp"
+
+namespace servecast {
+
+class ReplicaSet {
+ public:
+  // `requests` is the oracle of policies that ask one; it must outlive the set.
+  ReplicaSet(SimTime record_gaps_from, const RequestTable& requests)
+      : record_gaps_from_(record_gaps_from), requests_(requests) {}
+
+  // All replicas of the deployment.
+  void add(const Deployment& deployment);
+  [[nodiscard]] std::span<const ReplicaSpec> specs();
+
+ private:
+  SimTime record_gaps_from_;
+  const RequestTable& requests_;
+  std::vector<std::unique_ptr<StepCostModel>> models_;
+  std::vector<std::unique_ptr<PredictedExecutor>> executors_;
+  std::vector<std::unique_ptr<Scheduler>> schedulers_;
+  std::vector<ReplicaSpec> specs_;
+};
+
+// The way from replicas that prefill to those that decode.
+class Pools {
+ public:
+  Pools(const PoolsSection& section, std::uint64_t seed);
+  [[nodiscard]] Disaggregation& disaggregation() { return disaggregation_; }
+
+ private:
+  std::unique_ptr<Router> router_;
+  DirectLinks links_;
+  Disaggregation disaggregation_;
+};
+
+}  // namespace servecast

@@ -1,0 +1,27 @@
+// Any scheduler as that of a replica which decodes what others have prefilled.
+#pragma once
+
+#include <memory>
+
+#include "sim/replica_view.hpp"
+#include "sim/scheduler.hpp"
+
+namespace servecast {
+
+// Before the scheduler is asked, those whose KV has come join, first come, first served, while fewer than
+// `most_running` run and every one that runs could take a block more. Whom it preempts computes its KV anew here.
+class DecodePool final : public Scheduler {
+ public:
+  DecodePool(std::unique_ptr<Scheduler> scheduler, std::int64_t most_running, RunningOrder order)
+      : scheduler_(std::move(scheduler)), most_running_(most_running), order_(order) {}
+
+  void next_batch(ReplicaView& replica, SimTime now, Batch& batch) override;
+  void on_finish() override { scheduler_->on_finish(); }
+
+ private:
+  std::unique_ptr<Scheduler> scheduler_;
+  std::int64_t most_running_;
+  RunningOrder order_;
+};
+
+}  // namespace servecast

@@ -1,0 +1,35 @@
+#include "policies/disaggregated/distserve.hpp"
+
+namespace servecast {
+
+void DistserveDecode::next_batch(ReplicaView& replica, SimTime /*now*/, Batch& batch) {
+  while (replica.decode_growth() > replica.free_blocks()) replica.swap_out(batch, replica.last_running());
+  while (admit(replica, batch)) {
+  }
+  replica.decode_all(batch);
+  const bool nobody_waits = !replica.has_swapped() && !replica.has_ready();
+  if (batch.decode_all && nobody_waits) batch.steady_above = Blocks{0};
+}
+
+// Lets one more decode: those swapped out before those that have just come. The rule for the latter counts the head's
+// blocks twice, as one that has them already and as one that is to get them; only alone, where it would wait for ever,
+// once.
+bool DistserveDecode::admit(ReplicaView& replica, Batch& batch) const {
+  if (!replica.has_swapped() && !replica.has_ready()) return false;
+  const std::int64_t running = replica.running_count();
+  if (running >= options_.decode_max_batch || Tokens{running + 1} > options_.decode_max_tokens) return false;
+  const Blocks left = replica.free_blocks() - replica.decode_growth();
+  if (replica.has_swapped()) {
+    if (replica.blocks_of(replica.swapped_head().to_prefill()) > left) return false;
+    replica.swap_in(batch);
+    return true;
+  }
+  const RequestView head = replica.ready_head();
+  Blocks need = replica.blocks_of(head.to_prefill());
+  if (running == 0) need -= replica.blocks_of(head.prompt);
+  if (need > left) return false;
+  replica.join_ready(RunningOrder::kAdmission);
+  return true;
+}
+
+}  // namespace servecast

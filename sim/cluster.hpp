@@ -1,0 +1,117 @@
+// Several replicas behind a router.
+//
+// Replicas do not influence each other but through interactions: an arrival that is routed, a request that is pulled
+// by a replica that got free, KV that goes from a replica that prefilled to one that decodes. Each replica has its own
+// queue of events; before an interaction, replicas are brought along: every event of theirs that comes before it
+// happens (by time, then phase, then the replica's number), and a replica's decode stretches run in one go up to it.
+// Where nobody looks at the replicas at an interaction and their ends bring none, a replica is brought along only when
+// something comes to it. Where ends bring interactions (a closed loop, requests held back) they must be told in order
+// of time: then no replica runs past another's next event.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/arrival_queue.hpp"
+#include "sim/little.hpp"
+#include "sim/replica.hpp"
+#include "sim/router.hpp"
+#include "sim/simulation.hpp"
+#include "sim/winner_tree.hpp"
+
+namespace servecast {
+
+class Cluster final : Replica::Outside {
+ public:
+  Cluster(const ClusterConfig& config, std::span<const ReplicaSpec> replicas, Router& router, RequestTable& requests,
+          ArrivalSource& source, const Progress& progress);
+
+  // Once.
+  RunResult run();
+
+ private:
+  struct Node {
+    Replica replica;
+    Role role = Role::kBoth;
+    std::int64_t sent = 0, ended = 0, handed_over = 0;  // requests
+  };
+  struct Transfer {
+    Handover handover;
+    ReplicaId to;
+    SeqId sequence;  // there
+  };
+  // What is needed where prefill and decode have replicas of their own.
+  struct Decode {
+    Router& router;
+    TransferNetwork& network;
+    ReplicaLoads loads;
+    std::map<TransferId, Transfer> on_the_way;
+  };
+
+  // The run (cluster.cpp).
+  [[nodiscard]] Moment next_interaction() const;
+  void bring_along(const Moment& until);
+  void bring_along(ReplicaId id, const Moment& until);
+  [[nodiscard]] SimTime snapshot_before(const Moment& coming) const;
+  void take_snapshot(const Moment& coming);
+  void handle(const Moment& interaction);
+  void arrivals_due();
+  void dispatch(std::uint32_t request);
+  void send(ReplicaId to, std::uint32_t request);
+  void send_held();
+  void refresh(ReplicaId id);
+  void ended(ReplicaId replica, RequestId request, SimTime at) override;
+  [[nodiscard]] RoutedRequest routed(std::uint32_t request) const;
+
+  // From prefill to decode (cluster_handover.cpp).
+  void handed_over(const Handover& handover, SimTime at) override;
+  void pulls(ReplicaId to, SeqId sequence, const Handover& handover, SimTime at) override;
+  void transfers_due();
+  void release(const Handover& handover, SimTime at);
+
+  // Its end (cluster_end.cpp).
+  [[nodiscard]] bool stopped() const;
+  void stop();
+  void check();
+  void check_requests() const;
+  void check_transfers() const;
+  void check_tokens(std::int64_t emitted) const;
+  [[nodiscard]] std::string who_waits() const;
+  [[nodiscard]] RunResult result();
+
+  [[nodiscard]] Node& node(ReplicaId id) { return *nodes_[index_of(id)]; }
+
+  ArrivalSource& source_;
+  ArrivalQueue arrivals_;
+  Router& router_;
+  RequestTable& requests_;
+  const Progress& progress_;
+  SimTime until_;
+  Duration snapshot_age_;
+  bool in_order_;  // ends bring interactions
+  bool takes_snapshots_;
+  bool reports_;  // a router looks at what waits
+  bool watches_;  // the router sees the replicas as they are
+
+  SimTime now_ = kStart;  // of the latest interaction
+  SimTime last_end_ = kStart;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  WinnerTree<Moment> events_;  // by replica: its next event
+  ReplicaLoads loads_;         // of those that arrivals are sent to
+  std::optional<Decode> decode_;
+  Moved moved_;
+  SimTime snapshot_at_ = kStart;
+  std::deque<std::uint32_t> held_;         // requests that no replica has, first come, first served
+  SimTime pull_at_ = kNever;               // when the first of them is asked about again
+  std::vector<std::uint64_t> affinities_;  // by request; shorter where the last ones have none
+  LittlesLaw little_;
+  std::uint64_t ended_ = 0;
+};
+
+}  // namespace servecast

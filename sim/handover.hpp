@@ -1,0 +1,34 @@
+// A request that one replica has prefilled and another one is to decode.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/replica_id.hpp"
+#include "sim/sequence.hpp"
+#include "sim/time.hpp"
+#include "sim/units.hpp"
+
+namespace servecast {
+
+enum class Role : std::uint8_t {
+  kBoth,     // prefills and decodes
+  kPrefill,  // hands a request over after its first token, unless that is the last
+  kDecode,   // gets its requests from those that prefill
+};
+
+struct Handover {
+  std::uint32_t request;
+  ReplicaId from;
+  SeqId sequence;  // there; it keeps its blocks until they have been pulled
+  Bytes bytes;     // of the prompt's blocks
+};
+
+// How a replica that decodes gets at the KV.
+struct PullConfig {
+  // It pulls while the blocks of those that have come, or are coming, and don't decode yet are less than this share.
+  double waiting_share = 0.05;
+  bool overlapped = false;  // transfers run beside its steps; otherwise it waits for each
+  Duration idle_poll{0};    // when idle it notices so much later that there is something to pull
+};
+
+}  // namespace servecast

@@ -1,0 +1,26 @@
+#include "sim/transfer_network.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace servecast {
+
+TransferId DirectLinks::start(SimTime now, ReplicaId /*from*/, ReplicaId /*to*/, Bytes bytes) {
+  const TransferId id{started_++};
+  const Duration length = latency_ + from_seconds(static_cast<double>(bytes.count()) / bytes_per_second_);
+  running_.push_back({now + length, id});
+  std::push_heap(running_.begin(), running_.end(), std::greater<>{});
+  return id;
+}
+
+std::span<const TransferId> DirectLinks::ended_by(SimTime now) {
+  ended_.clear();
+  while (!running_.empty() && running_.front().at <= now) {
+    ended_.push_back(running_.front().id);
+    std::pop_heap(running_.begin(), running_.end(), std::greater<>{});
+    running_.pop_back();
+  }
+  return ended_;
+}
+
+}  // namespace servecast

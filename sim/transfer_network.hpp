@@ -1,0 +1,52 @@
+// The question of how long KV takes from one replica to another.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/replica_id.hpp"
+#include "sim/time.hpp"
+#include "sim/units.hpp"
+
+namespace servecast {
+
+enum class TransferId : std::uint64_t {};  // in order of start, from 0
+
+class TransferNetwork {
+ public:
+  virtual ~TransferNetwork() = default;
+
+  // `now` is never before that of an earlier call, nor after next_end().
+  virtual TransferId start(SimTime now, ReplicaId from, ReplicaId to, Bytes bytes) = 0;
+  // When the next one ends, as long as none starts before; kNever when none runs.
+  [[nodiscard]] virtual SimTime next_end() = 0;
+  // Those that end by `now`, in order. Valid until the next call.
+  virtual std::span<const TransferId> ended_by(SimTime now) = 0;
+};
+
+// Every pair of replicas has a link of its own, which all its transfers use as if alone: latency + bytes / bandwidth.
+class DirectLinks final : public TransferNetwork {
+ public:
+  // Requires bytes_per_second > 0 and latency >= 0.
+  DirectLinks(double bytes_per_second, Duration latency) : bytes_per_second_(bytes_per_second), latency_(latency) {}
+
+  TransferId start(SimTime now, ReplicaId from, ReplicaId to, Bytes bytes) override;
+  [[nodiscard]] SimTime next_end() override { return running_.empty() ? kNever : running_.front().at; }
+  std::span<const TransferId> ended_by(SimTime now) override;
+
+ private:
+  struct End {
+    SimTime at;
+    TransferId id;
+    friend bool operator>(const End& a, const End& b) { return a.at != b.at ? a.at > b.at : a.id > b.id; }
+  };
+
+  double bytes_per_second_;
+  Duration latency_;
+  std::uint64_t started_ = 0;
+  std::vector<End> running_;  // a heap, the earliest first
+  std::vector<TransferId> ended_;
+};
+
+}  // namespace servecast
