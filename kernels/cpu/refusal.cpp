@@ -21,7 +21,7 @@ Status narrow_enough(std::int64_t width, std::string_view what) {
   return Status::unsupported(std::move(message));
 }
 
-Status both(Status first, Status second) { return first.ok() ? second : first; }
+Status both(const Status& first, const Status& second) { return first.ok() ? second : first; }
 
 Status refusal_of(const PrefillAttention& op) {
   return both(only_f32(op.type, "prefill_attention"), narrow_enough(op.kv.head_dim, "head_dim"));

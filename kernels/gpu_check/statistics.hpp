@@ -46,10 +46,10 @@ struct Summary {
 // One fixed point, measured again from time to time: where it moves, clocks or neighbours did.
 class Sentinel {
  public:
-  static constexpr double kInterval_s = 20;
+  static constexpr double kIntervalSeconds = 20;
   static constexpr double kDrift = 0.03;
 
-  [[nodiscard]] bool due(double now_s) const { return !last_s_ || now_s - *last_s_ >= kInterval_s; }
+  [[nodiscard]] bool due(double now_s) const { return !last_s_ || now_s - *last_s_ >= kIntervalSeconds; }
   void measured(double now_s, double seconds);
   // Largest change against the first measurement, as a share of it.
   [[nodiscard]] double drift() const { return drift_; }

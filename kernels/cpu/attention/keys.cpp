@@ -8,12 +8,12 @@ namespace {
 
 // What each of the 256 fp8 codes means.
 const std::array<float, 256>& fp8_values() {
-  static const auto values = [] {
+  static const auto kValues = [] {
     std::array<float, 256> each{};
     for (std::size_t code = 0; code < each.size(); ++code) each[code] = from_fp8(static_cast<std::uint8_t>(code));
     return each;
   }();
-  return values;
+  return kValues;
 }
 
 // The vector in f32, zeros behind its end.

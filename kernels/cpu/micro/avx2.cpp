@@ -40,8 +40,8 @@ struct Avx2 {
 }  // namespace
 
 const Micro& avx2_micro() {
-  static const Micro micro = table_of<Avx2>(Isa::kAvx2);
-  return micro;
+  static const Micro kMicro = table_of<Avx2>(Isa::kAvx2);
+  return kMicro;
 }
 
 }  // namespace servecast::kernels::cpu

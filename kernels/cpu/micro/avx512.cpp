@@ -63,8 +63,8 @@ struct Avx512 {
 }  // namespace
 
 const Micro& avx512_micro() {
-  static const Micro micro = table_of<Avx512>(Isa::kAvx512);
-  return micro;
+  static const Micro kMicro = table_of<Avx512>(Isa::kAvx512);
+  return kMicro;
 }
 
 }  // namespace servecast::kernels::cpu

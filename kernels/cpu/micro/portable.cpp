@@ -50,8 +50,8 @@ struct Portable {
 }  // namespace
 
 const Micro& portable_micro() {
-  static const Micro micro = table_of<Portable>(Isa::kPortable);
-  return micro;
+  static const Micro kMicro = table_of<Portable>(Isa::kPortable);
+  return kMicro;
 }
 
 }  // namespace servecast::kernels::cpu

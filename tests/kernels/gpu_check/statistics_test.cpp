@@ -46,8 +46,8 @@ TEST_CASE("the sentinel is due at once and then every interval, and tells the la
   Sentinel sentinel;
   CHECK(sentinel.due(0));
   sentinel.measured(0, 1.0);
-  CHECK_FALSE(sentinel.due(Sentinel::kInterval_s - 1));
-  CHECK(sentinel.due(Sentinel::kInterval_s));
+  CHECK_FALSE(sentinel.due(Sentinel::kIntervalSeconds - 1));
+  CHECK(sentinel.due(Sentinel::kIntervalSeconds));
   sentinel.measured(20, 1.02);
   CHECK(sentinel.steady());
   sentinel.measured(40, 0.9);
