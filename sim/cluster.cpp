@@ -26,6 +26,7 @@ Cluster::Cluster(const ClusterConfig& config, std::span<const ReplicaSpec> repli
                            ReplicaLoads(static_cast<std::uint32_t>(replicas.size()), among.looks_at(), true),
                            {}});
   }
+  no_choice_ = replicas.size() == 1 && !router.holds() && config.membership == nullptr;
   reports_ = loads_.watched() == Load::kWaiting || (decode_ && decode_->loads.watched() == Load::kWaiting);
   for (std::uint32_t i = 0; i < replicas.size(); ++i) {
     const ReplicaSpec& spec = replicas[i];
@@ -155,6 +156,7 @@ RoutedRequest Cluster::routed(std::uint32_t request) const {
 }
 
 void Cluster::dispatch(std::uint32_t request) {
+  if (no_choice_) return send(ReplicaId{0}, request);
   if (held_.empty() && loads_.view().count() > 0) {
     if (const auto replica = router_.route(routed(request), loads_.view())) {
       send(*replica, request);

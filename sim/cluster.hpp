@@ -133,8 +133,9 @@ class Cluster final : Replica::Outside {
   Duration snapshot_age_;
   bool in_order_;  // ends bring interactions
   bool takes_snapshots_;
-  bool reports_;  // a router looks at what waits
-  bool watches_;  // the router sees the replicas as they are
+  bool no_choice_;  // one replica, always there
+  bool reports_;    // a router looks at what waits
+  bool watches_;    // the router sees the replicas as they are
 
   SimTime now_ = kStart;  // of the latest interaction
   SimTime last_end_ = kStart;
