@@ -86,9 +86,9 @@ class Replica {
   // A request that another replica has prefilled is to be decoded here. False: it never can, and has been refused.
   bool offer(const Handover& handover, SimTime now);
   // The KV of a sequence that it pulls has come.
-  void received(SeqId sequence, SimTime now);
+  void received(SeqId id, SimTime now);
   // The KV of a sequence that it handed over has left.
-  void release_handed(SeqId sequence, SimTime now);
+  void release_handed(SeqId id, SimTime now);
   // Its next event, kNever when it has none.
   [[nodiscard]] Moment next_event() const { return queue_.next_moment(); }
   // Handles its next event, and runs on by itself for as long as nothing else comes first.

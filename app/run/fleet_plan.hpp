@@ -21,7 +21,7 @@ class FleetPlan {
  private:
   void add_failure(const FailureSection& failure, int replicas);
   void add_join(const JoinSection& join, int replicas);
-  void add_autoscaler(const AutoscalerSection& autoscaler, int replicas);
+  void add_autoscaler(const AutoscalerSection& section, int replicas);
 
   bool changes_ = false;
   std::optional<TargetTracking> autoscaler_;
