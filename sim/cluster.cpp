@@ -6,7 +6,8 @@ namespace servecast {
 
 Cluster::Cluster(const ClusterConfig& config, std::span<const ReplicaSpec> replicas, Router& router,
                  RequestTable& requests, ArrivalSource& source, const Progress& progress)
-    : source_(source),
+    : specs_(replicas.begin(), replicas.end()),
+      source_(source),
       arrivals_(source),
       router_(router),
       requests_(requests),
@@ -25,15 +26,23 @@ Cluster::Cluster(const ClusterConfig& config, std::span<const ReplicaSpec> repli
                            ReplicaLoads(static_cast<std::uint32_t>(replicas.size()), among.looks_at(), true),
                            {}});
   }
+  no_choice_ = replicas.size() == 1 && !router.holds() && config.membership == nullptr;
   reports_ = loads_.watched() == Load::kWaiting || (decode_ && decode_->loads.watched() == Load::kWaiting);
   for (std::uint32_t i = 0; i < replicas.size(); ++i) {
     const ReplicaSpec& spec = replicas[i];
-    nodes_.push_back(std::make_unique<Node>(
-        Node{Replica(ReplicaId{i}, spec.config, requests, *spec.scheduler, *spec.executor, *this, spec.observer)}));
+    nodes_.push_back(std::make_unique<Node>());
+    nodes_.back()->replica = make_replica(ReplicaId{i});
     nodes_.back()->role = spec.config.role;
     loads_.takes_requests(ReplicaId{i}, spec.config.role != Role::kDecode);
     if (decode_) decode_->loads.takes_requests(ReplicaId{i}, spec.config.role == Role::kDecode);
   }
+  if (config.membership != nullptr) start_membership(*config.membership);
+}
+
+std::unique_ptr<Replica> Cluster::make_replica(ReplicaId id) {
+  const ReplicaSpec& spec = specs_[index_of(id)];
+  Outside& outside = *this;
+  return std::make_unique<Replica>(id, spec.config, requests_, *spec.scheduler, *spec.executor, outside, spec.observer);
 }
 
 RunResult Cluster::run() {
@@ -55,7 +64,8 @@ RunResult Cluster::run() {
 }
 
 Moment Cluster::next_interaction() const {
-  const Moment next = std::min(Moment{arrivals_.next_time(), Phase::kArrive}, Moment{pull_at_, Phase::kPull});
+  Moment next = std::min(Moment{arrivals_.next_time(), Phase::kArrive}, Moment{pull_at_, Phase::kPull});
+  if (membership_ != nullptr) next = std::min(next, Moment{next_change(), Phase::kChange});
   return decode_ ? std::min(next, Moment{decode_->network.next_end(), Phase::kTransfer}) : next;
 }
 
@@ -71,7 +81,7 @@ void Cluster::bring_along(const Moment& until) {
 // The same for one replica; one event where ends must be told in order.
 void Cluster::bring_along(ReplicaId id, const Moment& until) {
   if (!(events_[index_of(id)] < until)) return;
-  Replica& replica = node(id).replica;
+  Replica& replica = *node(id).replica;
   next_ = until_ < until.at ? until_ + Duration{1} : until.at;
   if (in_order_) {
     take_snapshot(events_.least());
@@ -84,10 +94,11 @@ void Cluster::bring_along(ReplicaId id, const Moment& until) {
     }
   }
   refresh(id);
+  if (membership_ != nullptr) let_go(id);
 }
 
 void Cluster::refresh(ReplicaId id) {
-  const Replica& replica = node(id).replica;
+  const Replica& replica = *node(id).replica;
   const Moment next = replica.next_event();
   if (next != events_[index_of(id)]) events_.set(index_of(id), next);
   if (!reports_) return;
@@ -113,6 +124,8 @@ void Cluster::handle(const Moment& interaction) {
   now_ = interaction.at;
   if (interaction.phase == Phase::kTransfer) {
     transfers_due();
+  } else if (interaction.phase == Phase::kChange) {
+    changes_due();
   } else if (interaction.phase == Phase::kArrive) {
     arrivals_due();
   } else {
@@ -143,23 +156,24 @@ RoutedRequest Cluster::routed(std::uint32_t request) const {
 }
 
 void Cluster::dispatch(std::uint32_t request) {
+  if (no_choice_) return send(ReplicaId{0}, request);
   if (held_.empty() && loads_.view().count() > 0) {
     if (const auto replica = router_.route(routed(request), loads_.view())) {
       send(*replica, request);
       return;
     }
   }
-  held_.push_back(request);
+  held_.push_back({request, now_});
 }
 
 void Cluster::send_held() {
   pull_at_ = kNever;
   while (!held_.empty() && loads_.view().count() > 0) {
-    const std::uint32_t request = held_.front();
+    const auto [request, since] = held_.front();
     const auto replica = router_.route(routed(request), loads_.view());
     if (!replica) return;
     held_.pop_front();
-    requests_[request].time_in(Cause::kSlot) += now_ - requests_[request].arrived_at;
+    requests_[request].time_in(Cause::kSlot) += now_ - since;
     send(*replica, request);
   }
 }
@@ -169,13 +183,14 @@ void Cluster::send(ReplicaId to, std::uint32_t request) {
   if (!in_order_) bring_along(to, {now_, Phase::kArrive});
   ++target.sent;
   loads_.sent(to, requests_[request].prompt);
-  target.replica.arrive(request, now_);
+  target.replica->arrive(request, now_);
   refresh(to);
 }
 
 void Cluster::ended(ReplicaId replica, RequestId request, SimTime at) {
   const Request& gone = requests_[static_cast<std::uint32_t>(request)];
   ++node(replica).ended;
+  node(replica).last_end = at;
   (node(replica).role == Role::kDecode ? decode_->loads : loads_).ended(replica, gone.prompt);
   little_.leave(at, at - gone.arrived_at);
   ++ended_;

@@ -37,9 +37,30 @@ class Cluster final : Replica::Outside {
 
  private:
   struct Node {
-    Replica replica;
+    enum class State : std::uint8_t {
+      kTakes,    // requests
+      kDrains,   // those it has, and goes when the last has ended
+      kAway,     // failed, sent away, or not there yet
+      kOrdered,  // on its way
+    };
+    std::unique_ptr<Replica> replica;
+    std::vector<std::unique_ptr<Replica>> past;  // what it was before it failed or left
     Role role = Role::kBoth;
-    std::int64_t sent = 0, ended = 0, handed_over = 0;  // requests
+    State state = State::kTakes;
+    std::int64_t sent = 0, ended = 0, handed_over = 0, lost = 0;  // requests
+    SimTime up_since = kStart, last_end = kStart, drains_since = kStart;
+    Duration up{0};         // until it was last away
+    Duration busy_seen{0};  // by the autoscaler, when it last looked
+
+    [[nodiscard]] std::int64_t open() const { return sent - ended - handed_over - lost; }
+  };
+  struct Held {
+    std::uint32_t request;
+    SimTime since;
+  };
+  struct Returning {
+    std::uint32_t request;
+    SimTime back_at;
   };
   struct Transfer {
     Handover handover;
@@ -75,6 +96,21 @@ class Cluster final : Replica::Outside {
   void transfers_due();
   void release(const Handover& handover, SimTime at);
 
+  // Who is there (cluster_membership.cpp).
+  void start_membership(const Membership& membership);
+  [[nodiscard]] SimTime next_change() const;
+  [[nodiscard]] bool all_over() const;
+  void changes_due();
+  void fail(ReplicaId id);
+  void start_anew(Request& request);
+  void join(ReplicaId id);
+  void leave(ReplicaId id, SimTime at);
+  void let_go(ReplicaId id);
+  void scale();
+  void order(ReplicaId id);
+  [[nodiscard]] FleetLoad fleet_load();
+  [[nodiscard]] std::unique_ptr<Replica> make_replica(ReplicaId id);
+
   // Its end (cluster_end.cpp).
   [[nodiscard]] bool stopped() const;
   void stop();
@@ -87,6 +123,7 @@ class Cluster final : Replica::Outside {
 
   [[nodiscard]] Node& node(ReplicaId id) { return *nodes_[index_of(id)]; }
 
+  std::vector<ReplicaSpec> specs_;
   ArrivalSource& source_;
   ArrivalQueue arrivals_;
   Router& router_;
@@ -96,8 +133,9 @@ class Cluster final : Replica::Outside {
   Duration snapshot_age_;
   bool in_order_;  // ends bring interactions
   bool takes_snapshots_;
-  bool reports_;  // a router looks at what waits
-  bool watches_;  // the router sees the replicas as they are
+  bool no_choice_;  // one replica, always there
+  bool reports_;    // a router looks at what waits
+  bool watches_;    // the router sees the replicas as they are
 
   SimTime now_ = kStart;  // of the latest interaction
   SimTime last_end_ = kStart;
@@ -107,9 +145,17 @@ class Cluster final : Replica::Outside {
   std::optional<Decode> decode_;
   Moved moved_;
   SimTime snapshot_at_ = kStart;
-  std::deque<std::uint32_t> held_;         // requests that no replica has, first come, first served
+  std::deque<Held> held_;                  // requests that no replica has, first come, first served
   SimTime pull_at_ = kNever;               // when the first of them is asked about again
   std::vector<std::uint64_t> affinities_;  // by request; shorter where the last ones have none
+  const Membership* membership_ = nullptr;
+  std::vector<Change> changes_;      // in order of time
+  std::size_t next_change_ = 0;      // of those
+  std::deque<Returning> returning_;  // whose replica failed
+  SimTime looks_at_ = kNever;        // the autoscaler, next
+  bool looked_in_vain_ = false;
+  std::int64_t ordered_ = 0;
+  std::int64_t tokens_thrown_away_ = 0;
   LittlesLaw little_;
   std::uint64_t ended_ = 0;
 };

@@ -11,14 +11,15 @@ namespace servecast {
 bool Cluster::stopped() const { return ended_ < requests_.size() || !arrivals_.empty(); }
 
 void Cluster::stop() {
-  for (const auto& node : nodes_) node->replica.stop(until_);
-  for (const std::uint32_t request : held_) {
-    requests_[request].time_in(Cause::kSlot) += until_ - requests_[request].arrived_at;
+  for (const auto& node : nodes_) node->replica->stop(until_);
+  for (const auto& [request, since] : held_) requests_[request].time_in(Cause::kSlot) += until_ - since;
+  for (const Returning& lost : returning_) {
+    requests_[lost.request].time_in(Cause::kPreempted) += until_.time_since_epoch();
   }
 }
 
 void Cluster::check() {
-  for (const auto& node : nodes_) node->replica.check_conservation();
+  for (const auto& node : nodes_) node->replica->check_conservation();
   const bool moves = events_.least().at != kNever || next_interaction().at != kNever;
   if (!moves && ended_ < requests_.size()) throw StalledError(who_waits());
   little_.check(std::max(now_, last_end_));
@@ -27,11 +28,11 @@ void Cluster::check() {
 }
 
 std::string Cluster::who_waits() const {
-  if (nodes_.size() == 1) return nodes_.front()->replica.who_waits();
+  if (nodes_.size() == 1) return nodes_.front()->replica->who_waits();
   std::string text = std::to_string(held_.size()) + " requests wait for a replica";
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i]->sent == nodes_[i]->ended + nodes_[i]->handed_over) continue;
-    text.append("; replica ").append(std::to_string(i)).append(": ").append(nodes_[i]->replica.who_waits());
+    text.append("; replica ").append(std::to_string(i)).append(": ").append(nodes_[i]->replica->who_waits());
   }
   return text;
 }
@@ -49,14 +50,15 @@ void Cluster::check_requests() const {
     ++ended[index_of(request.replica)];
     emitted += request.emitted;
   }
-  for (const std::uint32_t request : held_) --sent[index_of(requests_[request].replica)];
+  for (const Held& held : held_) --sent[index_of(requests_[held.request].replica)];
+  for (const Returning& lost : returning_) --sent[index_of(requests_[lost.request].replica)];
   bool conserved = over == ended_;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = *nodes_[i];
-    conserved = conserved && sent[i] == node.sent - node.handed_over && ended[i] == node.ended;
+    conserved = conserved && sent[i] == node.sent - node.handed_over - node.lost && ended[i] == node.ended;
   }
   if (!conserved) throw SelfCheckError("requests are not conserved");
-  check_tokens(emitted);
+  check_tokens(emitted + tokens_thrown_away_);
 }
 
 // What has left has come, or is on the way.
@@ -68,10 +70,13 @@ void Cluster::check_transfers() const {
   if (there != moved_.started) throw SelfCheckError("transferred bytes are not conserved");
 }
 
-// `emitted`: by the requests that are over.
+// `emitted`: by the requests that are over, and what was thrown away when replicas failed.
 void Cluster::check_tokens(std::int64_t emitted) const {
   std::int64_t stamped = 0;
-  for (const auto& node : nodes_) stamped += node->replica.state().emissions.tokens();
+  for (const auto& node : nodes_) {
+    stamped += node->replica->state().emissions.tokens();
+    for (const auto& past : node->past) stamped += past->state().emissions.tokens();
+  }
   const bool all_ended = ended_ == requests_.size();
   if (all_ended ? emitted == stamped : emitted <= stamped) return;
   throw SelfCheckError("tokens are not conserved: requests hold " + std::to_string(emitted) + ", steps emitted " +
@@ -79,20 +84,26 @@ void Cluster::check_tokens(std::int64_t emitted) const {
 }
 
 RunResult Cluster::result() {
+  const bool stopped_early = stopped();
+  const SimTime ended_at = stopped_early ? until_ : last_end_;
   std::vector<ReplicaResult> replicas;
   LogHistogram gaps;
   for (const auto& node : nodes_) {
-    const ReplicaState& state = node->replica.state();
-    replicas.push_back({node->role, node->sent, node->replica.counters(), node->replica.timeline().samples(),
-                        state.kv.usable(), state.kv.peak(), state.kv.block_size(), state.preemptions,
-                        state.emissions.tokens()});
-    gaps.add(state.emissions.gaps());
+    ReplicaResult all;
+    for (const auto& past : node->past) add(*past, all, gaps);
+    add(*node->replica, all, gaps);
+    all.role = node->role;
+    all.requests = node->sent;
+    all.lost = node->lost;
+    const bool away = node->state == Node::State::kAway;
+    all.up = node->up + (away ? Duration{0} : std::max(Duration{0}, ended_at - node->up_since));
+    replicas.push_back(std::move(all));
   }
   RunResult result = total_of(std::move(replicas));
   result.gaps = std::move(gaps);
   result.moved = moved_;
-  result.stopped_at_horizon = stopped();
-  result.ended_at = result.stopped_at_horizon ? until_ : last_end_;
+  result.stopped_at_horizon = stopped_early;
+  result.ended_at = ended_at;
   return result;
 }
 

@@ -13,7 +13,7 @@ void Cluster::handed_over(const Handover& handover, SimTime at) {
   const ReplicaId to = *decode_->router.route(routed(handover.request), decode_->loads.view());
   ++node(to).sent;
   decode_->loads.sent(to, prompt.count());
-  if (!node(to).replica.offer(handover, at)) release(handover, at);
+  if (!node(to).replica->offer(handover, at)) release(handover, at);
   refresh(to);
   if (!held_.empty()) pull_at_ = std::min(pull_at_, at);  // a slot of the shared queue
   next_ = std::min({next_, events_[index_of(to)].at, next_interaction().at});
@@ -35,13 +35,13 @@ void Cluster::transfers_due() {
     decode_->on_the_way.erase(found);
     moved_.arrived += transfer.handover.bytes;
     release(transfer.handover, now_);
-    node(transfer.to).replica.received(transfer.sequence, now_);
+    node(transfer.to).replica->received(transfer.sequence, now_);
     refresh(transfer.to);
   }
 }
 
 void Cluster::release(const Handover& handover, SimTime at) {
-  node(handover.from).replica.release_handed(handover.sequence, at);
+  node(handover.from).replica->release_handed(handover.sequence, at);
   refresh(handover.from);
 }
 

@@ -14,6 +14,7 @@ namespace servecast {
 enum class Phase : std::uint8_t {
   kFinish,    // steps end and free memory before anyone asks for it
   kTransfer,  // KV that has come frees the memory it came from
+  kChange,    // a replica that fails or joins now is known to the router of now
   kArrive,    // a request that arrives now is seen by the schedulers of now
   kPull,      // who waits for a replica, or for its memory, gets it when all that ended and arrived now is known
   kSchedule,  // schedulers run when all that happens at this instant is known

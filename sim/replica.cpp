@@ -33,7 +33,7 @@ void Replica::arrive(std::uint32_t index, SimTime now) {
   const Tokens prompt{request.prompt};
   if (prompt >= config_.max_model_len) {
     request.refusal = Refusal::kModelLength;
-  } else if (state_.kv.blocks_of(prompt) > state_.kv.usable()) {
+  } else if (state_.kv.blocks_of(prompt + Tokens{request.emitted}) > state_.kv.usable()) {
     request.refusal = Refusal::kCache;
   }
   if (request.refusal != Refusal::kNone) {

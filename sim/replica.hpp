@@ -86,15 +86,23 @@ class Replica {
   // A request that another replica has prefilled is to be decoded here. False: it never can, and has been refused.
   bool offer(const Handover& handover, SimTime now);
   // The KV of a sequence that it pulls has come.
-  void received(SeqId sequence, SimTime now);
+  void received(SeqId id, SimTime now);
   // The KV of a sequence that it handed over has left.
-  void release_handed(SeqId sequence, SimTime now);
+  void release_handed(SeqId id, SimTime now);
   // Its next event, kNever when it has none.
   [[nodiscard]] Moment next_event() const { return queue_.next_moment(); }
   // Handles its next event, and runs on by itself for as long as nothing else comes first.
   void handle_next();
   // A step whose executor did not say how long it would last has ended.
   void step_ended(SimTime now) { queue_.post(now, EventKind::kStepEnded); }
+  // A request that was here when the replica failed; so many of its emitted tokens will never come.
+  struct Lost {
+    std::uint32_t request;
+    std::uint32_t in_flight;
+  };
+  // It fails: all its open requests, with their time booked until `now`. Nothing may be called after it that changes
+  // the replica. Requires that it does not schedule ahead.
+  [[nodiscard]] std::vector<Lost> fail(SimTime now);
   // The run is cut off: books the time of all that is open until `now`. Nothing may be called after it that changes
   // the replica.
   void stop(SimTime now);
@@ -104,6 +112,8 @@ class Replica {
   [[nodiscard]] std::string who_waits() const;
   [[nodiscard]] const ReplicaState& state() const { return state_; }
   [[nodiscard]] const Counters& counters() const { return counters_; }
+  // Time in which steps ran, the one that runs included.
+  [[nodiscard]] Duration busy_until(SimTime now) const;
   // Requests that have come and are not running.
   [[nodiscard]] std::int64_t waiting() const {
     return state_.waiting.size() + static_cast<std::int64_t>(incoming_.size());
@@ -183,6 +193,7 @@ class Replica {
   void check_causes(std::uint32_t index, SimTime now) const;
 
   // Cutting a run off (replica_stop.cpp).
+  [[nodiscard]] std::uint32_t in_flight(SeqId id) const;
   void cut_step(SimTime now);
   void settle_sequence(SeqId id, SimTime now);
   void settle_queued(SimTime now);
@@ -228,6 +239,7 @@ class Replica {
   std::vector<SeqId> held_sequences_;  // and their places
   Blocks held_blocks_;
   std::int64_t held_tokens_ = 0;
+  std::vector<Lost> lost_;        // when cut off
   Owned handed_;                  // by sequences that have been handed over and not yet pulled
   std::deque<Handover> offered_;  // and not yet pulled
   std::vector<SeqId> coming_;     // pulled, on the way

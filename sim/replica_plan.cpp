@@ -111,7 +111,7 @@ void Replica::commit_prefills(PlannedStep& step) {
     Sequence& sequence = state_.sequences[chunk.sequence];
     Request& request = state_.requests[sequence.request];
     const bool last = sequence.computed == sequence.target;
-    const bool recompute = request.preemptions > 0;
+    const bool recompute = request.preemptions > 0 || request.retries > 0;
     step.prefills.push_back({chunk.tokens, Tokens{sequence.computed} - chunk.tokens});
     const bool ends = last && request.emitted + 1 == request.output;
     const bool hands_over = last && !ends && config_.role == Role::kPrefill;

@@ -36,6 +36,7 @@ void Replica::cut_step(SimTime now) {
 void Replica::settle_sequence(SeqId id, SimTime now) {
   const Sequence& sequence = state_.sequences[id];
   Request& request = state_.requests[sequence.request];
+  lost_.push_back({sequence.request, in_flight(id)});
   if (sequence.phase == Sequence::Phase::kDecode) {
     request.emitted += static_cast<std::uint32_t>(state_.cohort.planned(sequence));
   }
@@ -54,17 +55,20 @@ void Replica::settle_queued(SimTime now) {
   for (const Incoming& incoming : incoming_) {
     state_.requests[incoming.request].time_in(Cause::kBoundary) += now - incoming.at;
     check_causes(incoming.request, now);
+    lost_.push_back({incoming.request, 0});
   }
   for (std::int64_t i = 0; i < state_.waiting.size(); ++i) {
     const std::uint32_t index = state_.waiting.at(static_cast<std::size_t>(i));
     state_.account.leave_queue(state_.requests[index], now);
     check_causes(index, now);
+    lost_.push_back({index, 0});
   }
   for (const std::uint32_t index : held_) {
     Request& request = state_.requests[index];
     request.time_in(Cause::kIdle) += now - request.last_token_at;
     request.first_token_at = request.last_token_at = kNever;
     check_causes(index, now);
+    lost_.push_back({index, 0});
   }
 }
 

@@ -56,10 +56,11 @@ struct Request {
   Duration max_itl{0};
   std::array<Duration, kCauses> spent{};
   std::uint32_t prompt = 0;
-  std::uint32_t output = 0;      // tokens it will emit: min(recorded, max_tokens, room in the model's length)
-  std::uint32_t max_tokens = 0;  // the client's cap
-  std::uint32_t emitted = 0;     // planned so far, without those of the cohort it decodes in; all when it is over
-  std::uint32_t preemptions = 0;
+  std::uint32_t output = 0;       // tokens it will emit: min(recorded, max_tokens, room in the model's length)
+  std::uint32_t max_tokens = 0;   // the client's cap
+  std::uint32_t emitted = 0;      // planned so far, without those of the cohort it decodes in; all when it is over
+  std::uint32_t preemptions = 0;  // since it was last sent to a replica
+  std::uint16_t retries = 0;      // times that its replica failed
   Outcome outcome = Outcome::kOpen;
   Refusal refusal = Refusal::kNone;
   ReplicaId replica{0};    // the latest that it was sent to

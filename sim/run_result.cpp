@@ -1,5 +1,7 @@
 #include "sim/run_result.hpp"
 
+#include <algorithm>
+
 namespace servecast {
 namespace {
 
@@ -19,6 +21,24 @@ void add(const Counters& part, Counters& to) {
 }
 
 }  // namespace
+
+void add(const Replica& replica, ReplicaResult& to, LogHistogram& gaps) {
+  const ReplicaState& state = replica.state();
+  const bool first = to.usable_blocks == Blocks{0};
+  if (first) {
+    to.counters = replica.counters();
+  } else {
+    add(replica.counters(), to.counters);
+  }
+  const std::vector<TimelineSample>& samples = replica.timeline().samples();
+  to.timeline.insert(to.timeline.end(), samples.begin(), samples.end());
+  to.usable_blocks = state.kv.usable();
+  to.peak_blocks = std::max(to.peak_blocks, state.kv.peak());
+  to.block_size = state.kv.block_size();
+  to.preemptions += state.preemptions;
+  to.tokens_emitted += state.emissions.tokens();
+  gaps.add(state.emissions.gaps());
+}
 
 RunResult total_of(std::vector<ReplicaResult> replicas) {
   RunResult total;

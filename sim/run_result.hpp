@@ -15,6 +15,8 @@ namespace servecast {
 struct ReplicaResult {
   Role role = Role::kBoth;
   std::int64_t requests = 0;  // sent to it, or handed over to it
+  std::int64_t lost = 0;      // of those, when it failed
+  Duration up{0};             // in which it was there, or was starting
   Counters counters;
   std::vector<TimelineSample> timeline;
   Blocks usable_blocks, peak_blocks;
@@ -43,6 +45,9 @@ struct RunResult {
   std::int64_t tokens_emitted = 0;
   Moved moved;
 };
+
+// What the replica did, and gaps that it recorded, added to what it did before it failed or left.
+void add(const Replica& replica, ReplicaResult& to, LogHistogram& gaps);
 
 // Adds up what the replicas did. Digests are mixed in order.
 [[nodiscard]] RunResult total_of(std::vector<ReplicaResult> replicas);

@@ -19,6 +19,9 @@ class Scheduler {
   // A request of this replica finished, or left it, or its memory did (schedulers that keep state about it want to
   // know).
   virtual void on_finish() {}
+
+  // The replica lost all that it had, and begins anew.
+  virtual void restart() {}
 };
 
 }  // namespace servecast

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "sim/arrival_source.hpp"
+#include "sim/membership.hpp"
 #include "sim/observer.hpp"
 #include "sim/replica.hpp"
 #include "sim/request_table.hpp"
@@ -40,6 +41,8 @@ struct ClusterConfig {
   // back always sees them as they are.
   Duration snapshot_age{0};
   Disaggregation* disaggregation = nullptr;
+  // Who comes and goes; absent: all stay. Does not go with disaggregation or with replicas that schedule ahead.
+  const Membership* membership = nullptr;
 };
 
 // A cluster of one replica.

@@ -70,6 +70,28 @@ class Check {
     if (d.async_scheduling) refuse("deployment.async_scheduling", "does not go with pools", "expected false");
   }
 
+  void membership() const {
+    const DeploymentSection& d = e_.deployment;
+    const auto few = [&](const std::string& path, std::int64_t asked, const std::string& hint) {
+      if (asked < d.replicas) return;
+      throw InputError(nearest_node(root_, split_path(path)).place(path), "leaves no replica", hint);
+    };
+    const std::string hint = "expected fewer than deployment.replicas, " + std::to_string(d.replicas);
+    if (d.failure && !d.failure->back_after_s) few("deployment.failure.replicas", d.failure->replicas, hint);
+    if (d.failure) few("deployment.failure.replicas", d.failure->replicas - 1, hint);
+    if (d.join) few("deployment.join.replicas", d.join->replicas, hint);
+    if (d.autoscaler) few("deployment.autoscaler.least", d.autoscaler->options.least - 1, hint);
+    if (d.join && d.autoscaler) {
+      throw InputError(nearest_node(root_, split_path("deployment.join")).place("deployment.join"),
+                       "does not go with an autoscaler", "it orders replicas itself");
+    }
+    if (d.async_scheduling && (d.failure || d.autoscaler)) {
+      const std::string path = "deployment.async_scheduling";
+      throw InputError(nearest_node(root_, split_path(path)).place(path), "does not go with failures or an autoscaler",
+                       "expected false");
+    }
+  }
+
   void policy() const {
     const auto* options = std::get_if<SglangOptions>(&e_.deployment.policy);
     if (options != nullptr && options->min_new_token_ratio > options->new_token_ratio) {
@@ -123,6 +145,7 @@ void check_together(const Node& root, const Experiment& experiment, std::vector<
   check.distributions();
   check.policy();
   check.pools();
+  check.membership();
 }
 
 }  // namespace servecast::experiments

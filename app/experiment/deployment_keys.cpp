@@ -74,6 +74,7 @@ Key deployment_key() {
         e.deployment.async_scheduling = v.flag;
       }).with_default("false")};
   append(keys, router_keys());
+  append(keys, membership_keys());
   append(keys, dtype_keys());
   append(keys, memory_keys());
   keys.push_back(host_key());

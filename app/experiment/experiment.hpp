@@ -11,6 +11,7 @@
 
 #include "policies/registry.hpp"
 #include "policies/routing/registry.hpp"
+#include "policies/scaling/target_tracking.hpp"
 #include "sim/handover.hpp"
 #include "sim/summary.hpp"
 #include "sim/units.hpp"
@@ -54,6 +55,26 @@ struct PoolsSection {
   double swap_bytes_per_s = 0;
 };
 
+struct FailureSection {
+  double at_s = 0;
+  int replicas = 1;
+  std::optional<double> back_after_s;
+  double retry_after_s = 0;
+  bool keep_tokens = false;
+};
+
+struct JoinSection {
+  double at_s = 0;
+  int replicas = 1;
+  double cold_start_s = 0;
+};
+
+struct AutoscalerSection {
+  TargetTrackingOptions options;  // `most` is the deployment's replicas
+  double every_s = 15;
+  double provisioning_s = 0;
+};
+
 struct DeploymentSection {
   SchedulerOptions policy;
   bool async_scheduling = false;
@@ -62,6 +83,9 @@ struct DeploymentSection {
   RouterOptions router;
   double snapshot_age_s = 0;
   std::optional<PoolsSection> pools;
+  std::optional<FailureSection> failure;
+  std::optional<JoinSection> join;
+  std::optional<AutoscalerSection> autoscaler;
   DtypeChoice dtypes;
   std::optional<Tokens> max_model_len;  // absent: the model's own
   Tokens block_size{16};

@@ -20,6 +20,7 @@ namespace servecast::experiments {
 [[nodiscard]] Key policy_options_key();
 [[nodiscard]] std::vector<Key> router_keys();
 [[nodiscard]] Key pools_key();
+[[nodiscard]] std::vector<Key> membership_keys();
 
 // No time lies beyond this: SimTime holds 292 years.
 inline constexpr double kMostSeconds = 9e9;

@@ -114,10 +114,18 @@ void add_memory(const PreparedPoint& point, const PointResult& result, Keys& key
   keys.number_if(run.peak_blocks > Blocks{0}, "kv_useful_share", result.summary.kv_useful_share);
 }
 
-void add_devices(const PreparedPoint& point, Keys& keys) {
+void add_devices(const PreparedPoint& point, const RunResult& run, Keys& keys) {
   const std::int64_t decode = point.decode ? point.decode->replicas : 0;
   keys.count("replicas", point.deployment.replicas + decode);
   keys.count("devices", device_count(point));
+  double device_s = 0;
+  std::int64_t lost = 0;
+  for (std::size_t i = 0; i < run.replicas.size(); ++i) {
+    device_s += seconds(run.replicas[i].up) * deployment_of(point, i).tensor_parallel;
+    lost += run.replicas[i].lost;
+  }
+  keys.number("device_up_s", device_s);
+  keys.count("lost_requests", lost);
 }
 
 void add_work(const PointResult& result, Keys& keys) {
@@ -157,7 +165,7 @@ std::vector<Metric> metrics_of(const PreparedPoint& point, const PointResult& re
   add_rates(result.summary, result.realised, keys);
   add_slo(result.summary, point.point->experiment.summary.slo, keys);
   add_causes(result.summary, keys);
-  add_devices(point, keys);
+  add_devices(point, result.run, keys);
   add_memory(point, result, keys);
   add_work(result, keys);
   return keys.take();

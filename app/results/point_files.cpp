@@ -28,6 +28,8 @@ Json by_replica(const PreparedPoint& point, const PointResult& result) {
     const auto peak = static_cast<double>(replica.peak_blocks.count());
     list.push_back({{"role", role_name(replica.role)},
                     {"requests", replica.requests},
+                    {"lost_requests", replica.lost},
+                    {"up_s", seconds(replica.up)},
                     {"busy_share", busy_share(replica, result.summary)},
                     {"kv_peak_bytes", kv_bytes_of(deployment_of(point, i), peak)},
                     {"kv_peak_share", peak / static_cast<double>(replica.usable_blocks.count())},

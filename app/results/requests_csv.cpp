@@ -88,7 +88,9 @@ void write_request(std::uint32_t index, const Request& request, bool several, Ro
   rows.span_if(has_gaps, request.max_itl);
   rows.integer(request.preemptions);
   for (const Duration spent : request.spent) rows.span(spent);
-  if (several) rows.integer(index_of(request.replica));
+  if (!several) return rows.end_row();
+  rows.integer(index_of(request.replica));
+  rows.integer(request.retries);
   rows.end_row();
 }
 
@@ -97,7 +99,7 @@ std::string header(bool several) {
       "index,arrival_s,prompt_tokens,output_tokens,max_tokens,outcome,refusal,truncated,ttft_s,tpot_s,e2e_s,max_itl_s,"
       "preemptions";
   for (std::size_t c = 0; c < kCauses; ++c) line += std::string(",") + name(static_cast<Cause>(c)) + "_s";
-  if (several) line += ",replica";
+  if (several) line += ",replica,retries";
   return line + "\n";
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "app/run/fleet_plan.hpp"
 #include "app/run/replica_set.hpp"
 #include "sim/error.hpp"
 #include "sim/overloaded.hpp"
@@ -86,6 +87,9 @@ void note_outcome(const PointResult& result, std::vector<std::string>& notes) {
   count(refused(Refusal::kSwapSpace), "aborted: they had to leave the device, and the host had no room for their KV");
   count(refused(Refusal::kTokenBudget), "turned away: the prompt exceeds the step's token budget and is not chunked");
   count(s.truncated, "truncated: their answer was cut at max_model_len");
+  std::int64_t lost = 0;
+  for (const ReplicaResult& replica : result.run.replicas) lost += replica.lost;
+  count(lost, "lost when their replica failed, and sent again");
   count(s.open, "still open when the run stopped");
   count(s.outside, "outside the window");
   if (result.run.counters.host == Duration{0}) {
@@ -127,7 +131,9 @@ PointResult run_point(const PreparedPoint& prepared, RequestTable& requests, con
                                   {experiment.seed, "router"});
   std::optional<Pools> pools;
   if (asked.pools) pools.emplace(*asked.pools, experiment.seed);
+  const FleetPlan fleet(asked);
   ClusterConfig config;
+  config.membership = fleet.membership();
   config.snapshot_age = from_seconds(asked.snapshot_age_s);
   config.disaggregation = pools ? &pools->disaggregation() : nullptr;
   if (experiment.horizon_s) config.horizon = kStart + from_seconds(*experiment.horizon_s);

@@ -15,6 +15,11 @@ struct Means {
   std::uint32_t served = 0;
 };
 
+// In a queue before the first step, or between prefill and decode where they run on replicas of their own.
+double waited_s(const Request& request) {
+  return seconds(request.waited() + request.time_in(Cause::kTransferWait) + request.time_in(Cause::kDecodeWait));
+}
+
 // Of the requests [from, to) that were served; those turned away waited for nothing.
 Means means_of(const RequestTable& requests, std::uint32_t from, std::uint32_t to) {
   Means means;
@@ -23,9 +28,9 @@ Means means_of(const RequestTable& requests, std::uint32_t from, std::uint32_t t
     if (request.outcome == Outcome::kRejected) continue;
     ++means.served;
     means.arrived_s += seconds(request.arrived_at - kStart);
-    means.wait_s += seconds(request.waited());
+    means.wait_s += waited_s(request);
     if (request.outcome == Outcome::kCompleted) {
-      means.service_s += seconds(request.last_token_at - request.arrived_at - request.waited());
+      means.service_s += seconds(request.last_token_at - request.arrived_at) - waited_s(request);
     }
   }
   const double served = std::max(1.0, static_cast<double>(means.served));

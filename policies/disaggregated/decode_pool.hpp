@@ -17,6 +17,7 @@ class DecodePool final : public Scheduler {
 
   void next_batch(ReplicaView& replica, SimTime now, Batch& batch) override;
   void on_finish() override { scheduler_->on_finish(); }
+  void restart() override { scheduler_->restart(); }
 
  private:
   std::unique_ptr<Scheduler> scheduler_;

@@ -37,7 +37,7 @@ void OrcaScheduler::next_batch(ReplicaView& replica, SimTime, Batch& batch) {
       batch.blocked_by = Blocker::kMemory;
       break;
     }
-    replica.admit_head(batch, need, head.prompt, RunningOrder::kArrival);
+    replica.admit_head(batch, need, head.to_prefill(), RunningOrder::kArrival);
   }
   if (batch.prefills.empty()) batch.steady_above = Blocks{0};
 }

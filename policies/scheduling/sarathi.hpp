@@ -21,6 +21,7 @@ class SarathiScheduler final : public Scheduler {
  public:
   explicit SarathiScheduler(const SarathiOptions& options) : options_(options) {}
   void next_batch(ReplicaView& replica, SimTime now, Batch& batch) override;
+  void restart() override { prefilled_last_ = false; }
 
  private:
   void continue_prefills(ReplicaView& replica, Batch& batch, Tokens& left);

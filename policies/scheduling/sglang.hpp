@@ -24,6 +24,7 @@ class SglangScheduler final : public Scheduler {
   explicit SglangScheduler(const SglangOptions& options) : options_(options), ratio_(options.new_token_ratio) {}
   void next_batch(ReplicaView& replica, SimTime now, Batch& batch) override;
   void on_finish() override { full_ = false; }
+  void restart() override { *this = SglangScheduler(options_); }
 
  private:
   struct Room {

@@ -38,8 +38,8 @@ void StaticScheduler::form(ReplicaView& replica, Batch& batch) {
       batch.blocked_by = Blocker::kMemory;
       break;
     }
-    replica.admit_head(batch, each, head.prompt, RunningOrder::kArrival);
-    longest_ = std::max(longest_, head.prompt);
+    replica.admit_head(batch, each, head.to_prefill(), RunningOrder::kArrival);
+    longest_ = std::max(longest_, head.to_prefill());
     ++slots_;
   }
   if (replica.has_waiting() && batch.blocked_by == Blocker::kNone) batch.blocked_by = Blocker::kSlot;

@@ -19,6 +19,7 @@ class StaticScheduler final : public Scheduler {
  public:
   explicit StaticScheduler(const StaticOptions& options) : options_(options) {}
   void next_batch(ReplicaView& replica, SimTime now, Batch& batch) override;
+  void restart() override { slots_ = 0; }
 
  private:
   void form(ReplicaView& replica, Batch& batch);

@@ -167,8 +167,8 @@ TEST_CASE("DistServe gives what a plain reading of its rules gives, on random tr
       at += draw(0, 3);
     }
     spec.prefill_blocks = draw(4, 12);
-    // Enough that the largest request (7 blocks) fits beside those that wait; the rules as they are let it wait for ever
-    // where it does not.
+    // Enough that the largest request (7 blocks) fits beside those that wait; the rules as they are let it wait for
+    // ever where it does not.
     const bool eager = draw(0, 1) == 0;
     spec.decode_blocks = eager ? draw(20, 26) : draw(12, 18);
     spec.pull.waiting_share = eager ? 0.4 : 0.05;

@@ -121,3 +121,43 @@ TEST_CASE("a request goes through both pools, and the files say what moved") {
   CHECK((decoded > 0 && decoded < 40));
   CHECK(json.at("by_replica")[2].at("requests") == 40 - decoded);
 }
+
+TEST_CASE("failures, joins and an autoscaler leave at least one replica, and go without pools") {
+  const auto refused = [](const std::string& keys, const std::string& words) {
+    const std::string message =
+        error_of(kHead + kWorkload + "deployment: {policy: vllm-v1, replicas: 3, " + keys + "}\n");
+    CHECK_MESSAGE(message.find(words) != std::string::npos, message);
+  };
+  refused("failure: {at_s: 1, replicas: 3}", "leaves no replica");
+  refused("failure: {at_s: 1, replicas: 4, back_after_s: 1}", "leaves no replica");
+  refused("failure: {}", "at_s");
+  refused("failure: {at_s: -1}", "at_s");
+  refused("join: {at_s: 1, replicas: 3}", "leaves no replica");
+  refused("autoscaler: {target: 0, provisioning_s: 1}", "target");
+  refused("autoscaler: {target: 1, provisioning_s: 1, least: 4}", "leaves no replica");
+  refused("autoscaler: {target: 1, provisioning_s: 1}, join: {at_s: 1}", "does not go with an autoscaler");
+  refused("failure: {at_s: 1}, async_scheduling: true", "does not go with failures");
+  const std::string pools = "pools: {transfer: {bytes_per_s: 1e9}}";
+  const std::string text = kHead + kWorkload + "deployment: {policy: vllm-v1, " + pools + ", failure: {at_s: 1}}\n";
+  CHECK(error_of(text).find("there are no pools") != std::string::npos);
+}
+
+TEST_CASE("a failed replica's requests are served by the others, and the files say how many there were") {
+  GridPoint point;
+  point.experiment = experiment(kHead + kDrawn +
+                                "deployment: {policy: vllm-v1, replicas: 2, failure: {at_s: 1, back_after_s: 0.5, "
+                                "retry_after_s: 0.1}}\n");
+  TraceCache traces;
+  const PreparedPoint prepared = prepare_point(point, traces);
+  RequestTable requests;
+  const PointResult result = run_point(prepared, requests);
+  const auto json = nlohmann::json::parse(summary_json(prepared, result));
+  CHECK(json.at("completed_requests") == 40);
+  const std::int64_t lost = json.at("lost_requests");
+  CHECK(lost >= 1);
+  CHECK(json.at("by_replica")[1].at("lost_requests") == lost);
+  const double length = seconds(result.run.ended_at);
+  CHECK(json.at("by_replica")[0].at("up_s").get<double>() == doctest::Approx(length));
+  CHECK(json.at("by_replica")[1].at("up_s").get<double>() == doctest::Approx(length - 0.5));
+  CHECK(json.at("device_up_s").get<double>() == doctest::Approx(2 * length - 0.5));
+}

@@ -1,0 +1,161 @@
+// Replicas that fail, join, and are ordered or sent away by an autoscaler.
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "sim/cluster.hpp"
+
+namespace servecast {
+
+void Cluster::start_membership(const Membership& membership) {
+  assert(!decode_);
+  membership_ = &membership;
+  changes_ = membership.changes;
+  for (const ReplicaId id : membership.not_at_first) {
+    node(id).state = Node::State::kAway;
+    loads_.takes_requests(id, false);
+  }
+  if (membership.autoscaler != nullptr) looks_at_ = kStart + membership.look_every;
+}
+
+SimTime Cluster::next_change() const {
+  if (membership_ == nullptr || all_over()) return kNever;
+  SimTime next = next_change_ < changes_.size() ? changes_[next_change_].at : kNever;
+  if (!returning_.empty()) next = std::min(next, returning_.front().back_at);
+  if (looks_at_ == kNever) return next;
+  // A look that changes nothing where nothing else moves would be the first of infinitely many.
+  const bool moves = next != kNever || !arrivals_.empty() || events_.least().at != kNever;
+  return moves || !looked_in_vain_ ? std::min(next, looks_at_) : next;
+}
+
+// Nothing is open and nothing is to come: what changes then is of no matter.
+bool Cluster::all_over() const { return ended_ == requests_.size() && arrivals_.empty(); }
+
+void Cluster::changes_due() {
+  bring_along(Moment{now_, Phase::kChange});
+  if (all_over()) return;
+  for (; next_change_ < changes_.size() && changes_[next_change_].at == now_; ++next_change_) {
+    const Change change = changes_[next_change_];
+    change.kind == ChangeKind::kFails ? fail(change.replica) : join(change.replica);
+  }
+  while (!returning_.empty() && returning_.front().back_at == now_) {
+    const std::uint32_t request = returning_.front().request;
+    returning_.pop_front();
+    requests_[request].time_in(Cause::kPreempted) += now_.time_since_epoch();
+    dispatch(request);
+  }
+  if (looks_at_ == now_) {
+    scale();
+    looks_at_ = now_ + membership_->look_every;
+  }
+}
+
+void Cluster::fail(ReplicaId id) {
+  Node& failed = node(id);
+  if (failed.state == Node::State::kAway || failed.state == Node::State::kOrdered) return;
+  loads_.takes_requests(id, false);
+  for (const Replica::Lost& lost : failed.replica->fail(now_)) {
+    Request& request = requests_[lost.request];
+    ++failed.lost;
+    loads_.ended(id, request.prompt);
+    request.emitted -= lost.in_flight;
+    const bool keeps = membership_->retry.keeps_tokens && request.streamed;
+    if (!keeps) start_anew(request);
+    request.preemptions = 0;
+    ++request.retries;
+    request.time_in(Cause::kPreempted) -= now_.time_since_epoch();
+    returning_.push_back({lost.request, now_ + membership_->retry.delay});
+  }
+  leave(id, now_);
+}
+
+// All that had been emitted is thrown away; the client gets its first token a second time.
+void Cluster::start_anew(Request& request) {
+  tokens_thrown_away_ += request.emitted;
+  request.emitted = 0;
+  request.first_token_at = request.last_token_at = kNever;
+  request.max_itl = Duration{0};
+}
+
+void Cluster::join(ReplicaId id) {
+  Node& joining = node(id);
+  if (joining.state == Node::State::kTakes) return;
+  if (joining.state == Node::State::kAway) joining.up_since = now_;
+  if (joining.state == Node::State::kOrdered) --ordered_;
+  joining.state = Node::State::kTakes;
+  joining.busy_seen = joining.replica->busy_until(now_);
+  loads_.takes_requests(id, true);
+  refresh(id);
+  if (!held_.empty()) pull_at_ = now_;
+}
+
+// It is gone, and what it was is kept for the results; who comes back is a new one.
+void Cluster::leave(ReplicaId id, SimTime at) {
+  Node& gone = node(id);
+  gone.up += at - gone.up_since;
+  gone.state = Node::State::kAway;
+  gone.past.push_back(std::exchange(gone.replica, make_replica(id)));
+  specs_[index_of(id)].scheduler->restart();
+  refresh(id);
+}
+
+void Cluster::scale() {
+  const FleetLoad load = fleet_load();
+  const std::int64_t most = static_cast<std::int64_t>(nodes_.size());
+  std::int64_t more =
+      std::clamp<std::int64_t>(membership_->autoscaler->wanted(load), 1, most) - (load.taking + load.ordered);
+  looked_in_vain_ = more <= 0;
+  for (std::uint32_t i = 0; i < nodes_.size() && more > 0; ++i) {
+    Node& candidate = *nodes_[i];
+    if (candidate.state == Node::State::kDrains) {  // still here: it only has to stay
+      join(ReplicaId{i});
+      --more;
+    } else if (candidate.state == Node::State::kAway) {
+      order(ReplicaId{i});
+      --more;
+    }
+  }
+  for (std::uint32_t i = static_cast<std::uint32_t>(nodes_.size()); i-- > 0 && more < 0;) {
+    if (nodes_[i]->state != Node::State::kTakes || loads_.view().count() == 1) continue;
+    nodes_[i]->state = Node::State::kDrains;
+    nodes_[i]->drains_since = now_;
+    loads_.takes_requests(ReplicaId{i}, false);
+    let_go(ReplicaId{i});
+    ++more;
+  }
+}
+
+void Cluster::order(ReplicaId id) {
+  ++ordered_;
+  node(id).state = Node::State::kOrdered;
+  node(id).up_since = now_;  // it is paid for while it starts
+  const Change change{now_ + membership_->provisioning, ChangeKind::kJoins, id};
+  const auto later = [](const Change& a, const Change& b) { return a.at < b.at; };
+  const auto from = changes_.begin() + static_cast<std::ptrdiff_t>(next_change_);
+  changes_.insert(std::upper_bound(from, changes_.end(), change, later), change);
+}
+
+// A replica that takes nothing more goes when its last request has ended.
+void Cluster::let_go(ReplicaId id) {
+  const Node& draining = node(id);
+  if (draining.state == Node::State::kDrains && draining.open() == 0)
+    leave(id, std::max(draining.last_end, draining.drains_since));
+}
+
+FleetLoad Cluster::fleet_load() {
+  FleetLoad load;
+  const auto takes = static_cast<double>(loads_.view().count());
+  for (const auto& each : nodes_) {
+    if (each->state != Node::State::kTakes) continue;
+    const Duration busy = each->replica->busy_until(now_);
+    load.busy += seconds(busy - each->busy_seen) / (seconds(membership_->look_every) * takes);
+    load.waiting += static_cast<double>(each->replica->waiting()) / takes;
+    each->busy_seen = busy;
+  }
+  load.waiting += takes > 0 ? static_cast<double>(held_.size()) / takes : 0;
+  load.taking = loads_.view().count();
+  load.ordered = ordered_;
+  return load;
+}
+
+}  // namespace servecast

@@ -1,0 +1,34 @@
+// A replica that fails: what is lost, and how much of it had been delivered.
+#include <algorithm>
+
+#include "sim/replica.hpp"
+
+namespace servecast {
+
+std::vector<Replica::Lost> Replica::fail(SimTime now) {
+  check_conservation();
+  stop(now);
+  return std::move(lost_);
+}
+
+// Of the tokens that count as emitted, those that the step that runs, or the one planned behind it, would have brought.
+std::uint32_t Replica::in_flight(SeqId id) const {
+  const Sequence& sequence = state_.sequences[id];
+  std::uint32_t tokens = 0;
+  const auto count = [&](const PlannedStep& step) {
+    const auto last_chunk = [&](const PlannedChunk& chunk) { return chunk.last && chunk.sequence == id; };
+    tokens += static_cast<std::uint32_t>(std::count_if(step.chunks.begin(), step.chunks.end(), last_chunk));
+    const bool ends = std::find(step.finishers.begin(), step.finishers.end(), id) != step.finishers.end();
+    const bool sits = std::find(step.sitters.begin(), step.sitters.end(), id) != step.sitters.end();
+    const bool member = sequence.phase == Sequence::Phase::kDecode && sequence.stamped && !sits;
+    if (step.decodes && (ends || member)) ++tokens;
+  };
+  if (running_step_) count(slots_[current_].plan);
+  return tokens;
+}
+
+Duration Replica::busy_until(SimTime now) const {
+  return counters_.busy + (running_step_ ? now - slots_[current_].started_at : Duration{0});
+}
+
+}  // namespace servecast
