@@ -9,7 +9,7 @@
 #include "kernels/operators/gemm.hpp"
 #include "kernels/status.hpp"
 
-namespace servecast::kernels::cuda {
+namespace servecast::kernels::SERVECAST_DEVICE {
 
 // Where the library is looked for, in this order: by its name alone, where the loader looks; in CUDA's folder; in the
 // nvidia packages of a Python environment. Newer versions come first.
@@ -27,4 +27,4 @@ Status launch_library(const Gemm& op, const Target& target, DeviceStream stream)
 // Bytes of workspace that quantised weights take before the library's own; 0 for others.
 [[nodiscard]] std::int64_t dequantised_bytes(const Gemm& op);
 
-}  // namespace servecast::kernels::cuda
+}  // namespace servecast::kernels::SERVECAST_DEVICE
