@@ -1,9 +1,11 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <ostream>
+#include <utility>
 
 #include "app/commands/commands.hpp"
 #include "app/commands/program.hpp"
@@ -95,17 +97,27 @@ std::vector<GpuIndex> first_gpus(GpuIndex count) {
   return gpus;
 }
 
-std::string all_reduce_text(const Topology& topology, Routes& routes) {
+// The engine's kernel by the constants of the first GPU's device; a group with other devices in it is NCCL's alone.
+std::vector<Collectives> all_reduce_groups(const Topology& topology, Routes& routes) {
   std::optional<CustomAllReduce> custom;
   const std::string& device = topology.gpu(0).device;
   if (!device.empty()) {
     custom = CustomAllReduce::of(load_device(find_data(DataKind::kDevice, device, "device").string()));
   }
+  const auto host = static_cast<GpuIndex>(topology.hosts()[topology.host_of(0)].size());
   std::vector<Collectives> groups;
-  const auto host = static_cast<GpuIndex>(topology.hosts()[0].size());
   for (GpuIndex count = 2; count <= topology.gpu_count(); count *= 2) {
-    if (count <= host || count % host == 0) groups.emplace_back(routes, first_gpus(count), custom);
+    if (count > host && count % host != 0) continue;
+    std::vector<GpuIndex> gpus = first_gpus(count);
+    const bool alike =
+        std::all_of(gpus.begin(), gpus.end(), [&](GpuIndex gpu) { return topology.gpu(gpu).device == device; });
+    groups.emplace_back(routes, std::move(gpus), alike ? custom : std::nullopt);
   }
+  return groups;
+}
+
+std::string all_reduce_text(const Topology& topology, Routes& routes) {
+  const std::vector<Collectives> groups = all_reduce_groups(topology, routes);
   TextTable table;
   table.column("all-reduce of");
   for (const Collectives& group : groups) {
