@@ -128,23 +128,22 @@ std::int64_t SheetNode::whole(const std::string& key, std::int64_t most) const {
   return static_cast<std::int64_t>(value);
 }
 
-double SheetNode::quantity(const std::string& key, const std::string& unit, double limit) const {
-  const SheetNode entry = open(key, {"value", "unit", "source"});
+SheetNode SheetNode::open_quantity(const std::string& key, const std::string& unit) const {
+  SheetNode entry = open(key, {"value", "unit", "source"});
   if (entry.text("unit") != unit) entry.at("unit").fail("must be " + unit);
   (void)entry.text("source");  // a number without a source is not accepted
-  return entry.positive("value", limit);
+  return entry;
+}
+
+double SheetNode::quantity(const std::string& key, const std::string& unit, double limit) const {
+  return open_quantity(key, unit).positive("value", limit);
 }
 
 double SheetNode::quantity_or_zero(const std::string& key, const std::string& unit, double limit) const {
-  const SheetNode entry = open(key, {"value", "unit", "source"});
+  const SheetNode entry = open_quantity(key, unit);
   const double value = entry.number("value");
-  if (value != 0) {
-    if (value < 0) entry.at("value").fail("is " + entry.text("value") + ", must not be negative");
-    return quantity(key, unit, limit);
-  }
-  if (entry.text("unit") != unit) entry.at("unit").fail("must be " + unit);
-  (void)entry.text("source");
-  return 0;
+  if (value < 0) entry.at("value").fail("is " + entry.text("value") + ", must not be negative");
+  return value == 0 ? 0 : entry.positive("value", limit);
 }
 
 double SheetNode::share(const std::string& key) const {

@@ -55,6 +55,8 @@ class SheetNode {
   struct Tree;
   SheetNode(std::shared_ptr<const Tree> tree, std::string field);
   [[nodiscard]] std::string path(const std::string& key) const;
+  // The entry of a quantity, its unit and source checked.
+  [[nodiscard]] SheetNode open_quantity(const std::string& key, const std::string& unit) const;
   [[nodiscard]] double number(const std::string& key) const;
 
   std::shared_ptr<const Tree> tree_;
