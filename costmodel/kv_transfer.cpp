@@ -7,21 +7,6 @@
 namespace servecast {
 namespace {
 
-struct Layers {
-  std::int64_t first = 0;
-  std::int64_t last = 0;  // exclusive
-};
-
-std::vector<Layers> stage_ranges(const ModelShape& model, const Parallelism& parallelism) {
-  std::vector<Layers> ranges;
-  std::int64_t first = 0;
-  for (const std::int64_t layers : layers_by_stage(model, parallelism)) {
-    ranges.push_back({first, first + layers});
-    first += layers;
-  }
-  return ranges;
-}
-
 // How the heads of one attention lie on the tensor ranks: in order, either several heads a rank, or several ranks with
 // the same head. A latent is one head that all hold.
 struct HeadMap {
@@ -72,8 +57,8 @@ std::vector<KvPart> kv_parts(const ModelShape& model, DType kv, const Parallelis
   static_cast<void>(shard(model, from.sharding));
   static_cast<void>(shard(model, to.sharding));
   Bits bits;
-  const std::vector<Layers> have = stage_ranges(model, from);
-  const std::vector<Layers> want = stage_ranges(model, to);
+  const std::vector<LayerRange> have = stage_ranges(model, from);
+  const std::vector<LayerRange> want = stage_ranges(model, to);
   for (std::size_t a = 0; a < have.size(); ++a) {
     for (std::size_t b = 0; b < want.size(); ++b) {
       const std::int64_t last = std::min(have[a].last, want[b].last);

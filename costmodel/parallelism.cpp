@@ -132,13 +132,19 @@ std::vector<std::int64_t> layers_by_stage(const ModelShape& model, const Paralle
   return layers;
 }
 
-std::vector<ModelShape> pipeline_stages(const ModelShape& model, const Parallelism& parallelism) {
-  std::vector<ModelShape> stages;
+std::vector<LayerRange> stage_ranges(const ModelShape& model, const Parallelism& parallelism) {
+  std::vector<LayerRange> ranges;
   std::int64_t first = 0;
   for (const std::int64_t layers : layers_by_stage(model, parallelism)) {
-    stages.push_back(stage_of(model, first, first + layers));
+    ranges.push_back({first, first + layers});
     first += layers;
   }
+  return ranges;
+}
+
+std::vector<ModelShape> pipeline_stages(const ModelShape& model, const Parallelism& parallelism) {
+  std::vector<ModelShape> stages;
+  for (const auto& [first, last] : stage_ranges(model, parallelism)) stages.push_back(stage_of(model, first, last));
   return stages;
 }
 

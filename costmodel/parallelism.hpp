@@ -24,6 +24,14 @@ struct Parallelism {
 // stage has no layer, or those given do not add up.
 [[nodiscard]] std::vector<std::int64_t> layers_by_stage(const ModelShape& model, const Parallelism& parallelism);
 
+struct LayerRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;  // exclusive
+};
+
+// The same, as the layers of the model that each stage has.
+[[nodiscard]] std::vector<LayerRange> stage_ranges(const ModelShape& model, const Parallelism& parallelism);
+
 // The stages as models of their own (stage_of), not yet divided over ranks.
 [[nodiscard]] std::vector<ModelShape> pipeline_stages(const ModelShape& model, const Parallelism& parallelism);
 
