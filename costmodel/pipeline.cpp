@@ -20,8 +20,8 @@ PipelineModel::PipelineModel(const ModelShape& model, const DeviceSheet& device,
                              const Parallelism& parallelism, HostTime host, const std::optional<Placed>& placed,
                              std::int64_t streams)
     : sharding_(parallelism.sharding),
-      link_(device.link),
-      link_share_(device.efficiency.link),
+      send_(link_time(device, 2)),
+      gather_(link_time(device, parallelism.sharding.tensor)),
       bytes_per_token_(static_cast<double>(streams * model.hidden) * bytes_per_element(dtypes.activations)) {
   add_stages(pipeline_stages(model, parallelism), device, dtypes, host, placed);
   if (placed) add_ways(*placed);
@@ -58,18 +58,13 @@ Bytes PipelineModel::handoff_bytes(const StepShape& shape) const {
   return Bytes{std::llround(bytes_per_token_ * static_cast<double>(tokens_of(shape)))};
 }
 
-// One message over the device's link.
-double PipelineModel::sheet_seconds(double bytes) const {
-  return link_.latency_s + bytes / (link_.bytes_per_second * link_share_);
-}
-
 Duration PipelineModel::handoff_time(std::size_t index, const StepShape& shape) const {
   const double whole = bytes_per_token_ * static_cast<double>(tokens_of(shape));
   const double ranks = static_cast<double>(sharding_.tensor);
   double seconds = 0;
   if (ways_.empty()) {
-    seconds = sheet_seconds(whole / ranks);
-    if (sharding_.tensor > 1) seconds += sheet_seconds(whole * (ranks - 1) / ranks);
+    seconds = send_.summed(0, whole / ranks);
+    if (sharding_.tensor > 1) seconds += gather_.summed(0, whole * (ranks - 1) / ranks);
   } else {
     seconds = ways_[index].send.cost(whole / ranks).seconds + ways_[index].gather->all_gather(whole).seconds;
   }

@@ -33,7 +33,6 @@ class PipelineModel {
 
   [[nodiscard]] std::size_t stages() const { return stages_.size(); }
   // The first stage's has the host's time, since the host prepares a batch once.
-  [[nodiscard]] StepCostModel& stage(std::size_t index) { return *stages_[index]; }
   [[nodiscard]] StepCost stage_cost(std::size_t index, const StepShape& shape) { return stages_[index]->cost(shape); }
   // What one copy's ranks send together.
   [[nodiscard]] Bytes handoff_bytes(const StepShape& shape) const;
@@ -50,11 +49,10 @@ class PipelineModel {
   void add_stages(const std::vector<ModelShape>& models, const DeviceSheet& device, const Dtypes& dtypes, HostTime host,
                   const std::optional<Placed>& placed);
   void add_ways(const Placed& placed);
-  [[nodiscard]] double sheet_seconds(double bytes) const;
 
   Sharding sharding_;
-  DeviceLink link_;
-  double link_share_;
+  KernelTime send_;         // over the device's link, where nothing is placed
+  KernelTime gather_;       // likewise, among the tensor ranks
   double bytes_per_token_;  // handed on by one copy
   std::vector<std::unique_ptr<RooflineModel>> stages_;
   std::vector<std::shared_ptr<const Collectives>> tensor_groups_;  // of each stage; null without a topology

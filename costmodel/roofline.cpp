@@ -26,14 +26,6 @@ PcieShare pcie_share(std::int64_t ranks) {
   return {0.065 / 0.60, 23 / 5.3};
 }
 
-KernelTime link_time(const DeviceSheet& device, std::int64_t ranks) {
-  const PcieShare share = device.link.kind == LinkKind::kPcie ? pcie_share(ranks) : PcieShare{1, 1};
-  KernelTime time;
-  time.launch_s = device.link.latency_s * share.latency;
-  time.per_byte_s = 1 / (device.link.bytes_per_second * device.efficiency.link * share.bandwidth);
-  return time;
-}
-
 void check_fits_host(std::int64_t ranks, const char* field, const DeviceSheet& device) {
   if (ranks <= device.link.devices_per_host) return;
   throw InputError({{}, 0, field}, std::to_string(ranks) + " ranks exceed the " +
@@ -56,6 +48,14 @@ double known(const std::vector<double>& memo, std::int64_t count) {
 }
 
 }  // namespace
+
+KernelTime link_time(const DeviceSheet& device, std::int64_t ranks) {
+  const PcieShare share = device.link.kind == LinkKind::kPcie ? pcie_share(ranks) : PcieShare{1, 1};
+  KernelTime time;
+  time.launch_s = device.link.latency_s * share.latency;
+  time.per_byte_s = 1 / (device.link.bytes_per_second * device.efficiency.link * share.bandwidth);
+  return time;
+}
 
 Dtypes runnable_dtypes(const ModelShape& model, const DeviceSheet& device) {
   Dtypes dtypes = published_dtypes(model);

@@ -31,6 +31,10 @@ struct RooflineBound {
 // The published formats, with fp16 for bf16 where the device has no such rate (same bytes; what engines do there).
 [[nodiscard]] Dtypes runnable_dtypes(const ModelShape& model, const DeviceSheet& device);
 
+// A message over the device sheet's link while `ranks` devices use it, by summed(0, bytes that one of them sends). Over
+// PCIe more than two share what joins the processors.
+[[nodiscard]] KernelTime link_time(const DeviceSheet& device, std::int64_t ranks);
+
 // What a topology says of the groups that one rank belongs to. Where a group is not given, the device sheet's link
 // joins it, and it must fit a host.
 struct Interconnect {

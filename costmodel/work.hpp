@@ -93,7 +93,6 @@ class StepWork {
       : StepWork(model, dtypes, Sharding{ranks}) {}
 
   [[nodiscard]] const ModelShape& shard() const { return shard_; }
-  [[nodiscard]] const Sharding& sharding() const { return sharding_; }
 
   // Everything except attention and what follows the last layer: depends on the number of tokens only.
   void append_token_operators(std::int64_t tokens, std::vector<Operator>& list) const;
