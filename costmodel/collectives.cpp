@@ -126,11 +126,16 @@ void Collectives::measure_routes(Routes& routes) {
   }
 }
 
+// Of the host with the fewest.
+std::size_t Collectives::fewest_ranks() const {
+  const auto smaller = [](const auto& a, const auto& b) { return a.size() < b.size(); };
+  return std::min_element(hosts_.begin(), hosts_.end(), smaller)->size();
+}
+
 // As many rings as the host with the fewest ranks has, each with its share of the bytes; ring r enters every host at
 // that rank, so that all network cards are used.
 std::vector<Traffic> Collectives::ring_traffic() const {
-  std::size_t rings = ranks_.size();
-  for (const auto& host : hosts_) rings = std::min(rings, host.size());
+  const std::size_t rings = fewest_ranks();
   std::vector<Traffic> traffic;
   for (std::size_t ring = 0; ring < rings && ranks_.size() > 1; ++ring) {
     std::vector<GpuIndex> order;
@@ -147,8 +152,7 @@ std::vector<Traffic> Collectives::ring_traffic() const {
 // A chain inside each host; across hosts two binary trees of half the bytes each, one with the hosts in order and one
 // in reverse, so that who passes on in one is a leaf in the other. All of it once per ring, as above.
 std::vector<Traffic> Collectives::tree_traffic() const {
-  std::size_t copies = ranks_.size();
-  for (const auto& host : hosts_) copies = std::min(copies, host.size());
+  const std::size_t copies = fewest_ranks();
   std::vector<Traffic> traffic;
   const auto up_and_down = [&](GpuIndex a, GpuIndex b, double bytes) {
     traffic.push_back({a, b, bytes});
@@ -247,7 +251,7 @@ CollectiveCost Collectives::nccl_all_reduce(double bytes) const {
 bool Collectives::uses_custom(double bytes) const {
   const std::int64_t n = size();
   const bool joined = hosts_.size() == 1 && (steps_.inside == LinkMedium::kNvlink || n == 2);
-  return custom_ && joined && n % 2 == 0 && n <= 8 && bytes <= custom_->most_bytes;
+  return custom_ && joined && n % 2 == 0 && n <= 8 && bytes < custom_->below_bytes;
 }
 
 CollectiveCost Collectives::custom_all_reduce(double bytes) const {

@@ -29,12 +29,15 @@ struct CollectiveCost {
   CollectiveProtocol protocol = CollectiveProtocol::kSimple;   // of NCCL's algorithms
 };
 
-// Every rank reads its peers' memory itself. vLLM's rule: up to 8 MiB, 2, 4, 6 or 8 ranks of one host, all over NVLink
-// or only two of them; one shot for two ranks, and for up to four below 512 KiB and up to eight below 256 KiB.
+// Every rank reads its peers' memory itself. vLLM's rule: below 8 MiB, 2, 4, 6 or 8 ranks of one host, all over NVLink
+// or only two of them (vllm/distributed/device_communicators/custom_all_reduce.py, should_custom_ar and the default of
+// max_size, commit 00d618aa; where symmetric memory is on, limits can be lower and differ by architecture, which is
+// not modelled); one shot for two ranks, and for up to four below 512 KiB and up to eight below 256 KiB
+// (csrc/custom_all_reduce.cuh, CustomAllreduce::allreduce, commits 036bb685 and c9eabec7 alike).
 struct CustomAllReduce {
   double latency_s = 0;  // of the smallest message, whole
   double share = 1;      // of the peak of NVLink and PCIe
-  double most_bytes = 8.0 * 1024 * 1024;
+  double below_bytes = 8.0 * 1024 * 1024;
 
   // What the device's sheet says of it.
   [[nodiscard]] static CustomAllReduce of(const DeviceSheet& device);
@@ -56,7 +59,6 @@ class Collectives {
   Collectives(Routes& routes, std::vector<GpuIndex> ranks, std::optional<CustomAllReduce> custom = std::nullopt);
 
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(ranks_.size()); }
-  [[nodiscard]] const std::vector<GpuIndex>& ranks() const { return ranks_; }
 
   // `bytes` are what every rank holds, before or after: the vector that is reduced, the gathered whole, the whole
   // before a reduce-scatter, and what each rank sends in an all-to-all, its own part included.
@@ -64,8 +66,9 @@ class Collectives {
   [[nodiscard]] CollectiveCost all_reduce(double bytes) const;
   // By NCCL alone, whatever the size.
   [[nodiscard]] CollectiveCost nccl_all_reduce(double bytes) const;
-  // Whether an engine takes its own kernel for this size, and what that costs. Requires `custom`.
+  // Whether an engine takes its own kernel for this size; never without `custom`.
   [[nodiscard]] bool uses_custom(double bytes) const;
+  // By that kernel, whatever the size. Requires `custom`.
   [[nodiscard]] CollectiveCost custom_all_reduce(double bytes) const;
   [[nodiscard]] CollectiveCost all_gather(double bytes) const;
   [[nodiscard]] CollectiveCost reduce_scatter(double bytes) const { return all_gather(bytes); }
@@ -80,6 +83,7 @@ class Collectives {
   };
 
   void measure_routes(Routes& routes);
+  [[nodiscard]] std::size_t fewest_ranks() const;
   [[nodiscard]] std::vector<Traffic> ring_traffic() const;
   [[nodiscard]] std::vector<Traffic> tree_traffic() const;
   [[nodiscard]] std::vector<Traffic> pair_traffic(double bytes) const;

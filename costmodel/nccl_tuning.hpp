@@ -1,5 +1,8 @@
-// The constants of NCCL's own tuning model, by which it chooses its algorithms: commit b6475625, src/graph/tuning.cc.
-// They were measured by its authors on their machines and are not fitted here.
+// The constants of NCCL's own tuning model, by which it chooses its algorithms: release 2.20.3 (commit b6475625),
+// src/graph/tuning.cc. They were measured by its authors on their machines and are not fitted here. Other releases have
+// other values. That file tells some constants by processor; here stands one case of each, named beside it, and those
+// of different processors are mixed. Its limits per channel (perChMax*), its factor for trees on its tree pattern, and
+// what it corrects by the message's size are left out.
 #pragma once
 
 #include <array>
@@ -22,11 +25,14 @@ inline constexpr std::array<ByProtocol, 3> kRingStep{
 inline constexpr std::array<ByProtocol, 3> kTreeStep{
     {{0.6e-6, 1.25e-6, 28e-6}, {1.0e-6, 1.9e-6, 28e-6}, {5.0e-6, 8.5e-6, 28e-6}}};
 
-// The least time of any ring step once a ring crosses hosts, thrice that for the simple protocol (getNetOverhead).
+// The least time of any ring step once a ring crosses hosts, thrice that for the simple protocol (getNetOverhead): of
+// Intel's processors and all others but AMD's, whose is 2 us.
 inline constexpr double kNetworkOverhead = 1.0e-6;
 
 // Low latency sends flags with the data and is bound by the processor's stores: shares of a ring's bandwidth, with and
-// without a reduction on the way, and a limit in bytes per second on one host, two, and more (llMaxBws, Ampere).
+// without a reduction on the way, and a limit in bytes per second on one host, two, and more (llMaxBws). On one host it
+// is that of Ampere and Hopper GPUs (Volta's: 39.0e9); on two and more, of hosts with AMD's processors (all others:
+// 39.0e9 and 20.4e9).
 inline constexpr double kLowLatencyShareReducing = 1.0 / 4.0;
 inline constexpr double kLowLatencyShareCopying = 1.0 / 3.0;
 inline constexpr std::array<double, 3> kLowLatencyMost{87.7e9, 22.5e9, 19.0e9};
