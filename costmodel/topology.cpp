@@ -68,7 +68,6 @@ std::vector<LinkIndex> search(const Topology& topology, const Graph& graph, Node
   const boost::filtered_graph<Graph, FromSourceOnly> open(graph, FromSourceOnly{&topology, &graph, source});
   const std::size_t count = topology.nodes().size();
   std::vector<PathCost> distance(count);
-  std::vector<NodeIndex> before(count);
   const auto index = boost::get(boost::vertex_index, open);
   std::vector<LinkIndex> reached_by(count, kNoLink);
   struct Recorder : boost::default_dijkstra_visitor {
@@ -79,8 +78,7 @@ std::vector<LinkIndex> search(const Topology& topology, const Graph& graph, Node
   } recorder;
   recorder.links = &reached_by;
   boost::dijkstra_shortest_paths(open, source,
-                                 boost::predecessor_map(boost::make_iterator_property_map(before.begin(), index))
-                                     .distance_map(boost::make_iterator_property_map(distance.begin(), index))
+                                 boost::distance_map(boost::make_iterator_property_map(distance.begin(), index))
                                      .weight_map(boost::get(&LinkProperty::cost, open))
                                      .distance_compare(std::less<>{})
                                      .distance_combine(std::plus<>{})

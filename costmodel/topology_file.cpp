@@ -13,6 +13,7 @@ namespace {
 using Names = SheetNode::Names;
 
 constexpr std::int64_t kMostNodes = std::int64_t{1} << 16;
+constexpr std::size_t kMostLinks = std::size_t{1} << 20;  // one-way; all pairs of 1,024 nodes fit
 
 std::string numbered(const std::string& name, std::int64_t index) {
   std::string text = name;
@@ -85,6 +86,7 @@ class Builder {
   void wire(const SheetNode& entry, const std::vector<NodeIndex>& from, const std::vector<NodeIndex>& to,
             const LinkType& type);
   void connect(NodeIndex a, NodeIndex b, const LinkType& type);
+  void check_room(const SheetNode& entry, std::size_t cables) const;
 
   LinkTypes types_;
 };
@@ -125,16 +127,23 @@ void Builder::connect(NodeIndex a, NodeIndex b, const LinkType& type) {
   links.push_back({b, a, type.medium, type.bytes_per_second, type.efficiency, type.latency});
 }
 
+void Builder::check_room(const SheetNode& entry, std::size_t cables) const {
+  if (links.size() + 2 * cables > kMostLinks) entry.fail("more than " + std::to_string(kMostLinks) + " one-way links");
+}
+
 void Builder::wire(const SheetNode& entry, const std::vector<NodeIndex>& from, const std::vector<NodeIndex>& to,
                    const LinkType& type) {
   const bool full = entry.has("wiring") && entry.choice("wiring", {"spread", "full"}, "wiring") == "full";
   if (&from == &to) {
+    if (entry.has("wiring")) entry.at("wiring").fail("a group joined with itself joins all its pairs, without wiring");
+    check_room(entry, from.size() * (from.size() - 1) / 2);
     for (std::size_t i = 0; i < from.size(); ++i) {
       for (std::size_t j = i + 1; j < from.size(); ++j) connect(from[i], from[j], type);
     }
     return;
   }
   if (full) {
+    check_room(entry, from.size() * to.size());
     for (const NodeIndex a : from) {
       for (const NodeIndex b : to) connect(a, b, type);
     }
@@ -146,6 +155,7 @@ void Builder::wire(const SheetNode& entry, const std::vector<NodeIndex>& from, c
     entry.fail(std::to_string(more) + " nodes do not spread evenly over " + std::to_string(fewer),
                "wiring: full joins each with each");
   }
+  check_room(entry, more);
   for (std::size_t i = 0; i < more; ++i) connect(from[i * from.size() / more], to[i * to.size() / more], type);
 }
 
