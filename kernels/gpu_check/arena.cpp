@@ -59,7 +59,7 @@ Status Arena::make_block(DType type, bool positive, Block*& block) {
   if (!block->host.empty()) return {};
   block->host.resize(static_cast<std::size_t>(kBlockBytes));
   fill_host(type, positive, block->host);
-  if (!device_.is_gpu()) return {};
+  if (!device_.is_linked()) return {};
   block->device = device_.backend->memory().allocate(kBlockBytes);
   if (block->device == nullptr) return Status::device("there is no memory for random numbers");
   return device_.backend->memory().copy(block->device, block->host.data(), kBlockBytes, Copy::kToDevice);
@@ -72,7 +72,7 @@ Status Arena::fill(void* pointer, DType type, std::int64_t bytes, bool positive)
   std::int64_t part = 0;
   for (std::int64_t done = 0; done < bytes && status.ok(); done += part) {
     part = std::min(kBlockBytes - phase_, bytes - done);
-    status = device_.is_gpu()
+    status = device_.is_linked()
                  ? device_.copy(to + done, static_cast<std::uint8_t*>(block->device) + phase_, part, nullptr)
                  : device_.backend->memory().copy(to + done, block->host.data() + phase_, part, Copy::kToDevice);
     phase_ = (phase_ + part) % kBlockBytes;

@@ -38,6 +38,7 @@ class Ceilings {
     if (result.status.ok()) result.status = host_copies();
     const Status written = session_.write(records_);
     if (result.status.ok()) result.status = written;
+    if (session_.device.is_gpu() && !session_.device.is_linked()) result.lack = Lack::kLinked;
     return result;
   }
 
@@ -60,7 +61,7 @@ class Ceilings {
 
   // Bytes read and written, over the time.
   Status device_copy(std::int64_t bytes) {
-    if (!session_.device.is_gpu()) return {};
+    if (!session_.device.is_linked()) return {};
     arena_.clear();
     void* from = arena_.allocate(bytes);
     void* to = arena_.allocate(bytes);
@@ -77,7 +78,7 @@ class Ceilings {
 
   // A launch of nothing: as one of many in a graph, alone in a graph, and by the host, one after another.
   Status launches() {
-    if (!session_.device.is_gpu()) return {};
+    if (!session_.device.is_linked()) return {};
     const auto empty = [&](std::int32_t, Stream stream) { return session_.device.launch_empty(stream); };
     std::vector<double> many;
     std::vector<double> one;

@@ -2,13 +2,28 @@
 #include <utility>
 
 #include "kernels/cases/run.hpp"
+#include "kernels/gpu_check/library_cases.hpp"
 #include "kernels/gpu_check/session.hpp"
 
 namespace servecast::kernels::gpu_check {
 namespace {
 
-constexpr std::size_t kSmokeCases = 3;  // of each operator
+constexpr std::size_t kSmokeCases = 3;         // of each operator
+constexpr std::size_t kSmokeLibraryCases = 5;  // at least one of each kind
 constexpr std::int64_t kSampledRows = 48;
+
+// A machine without cuBLASLt measures none of its products either.
+bool is_absent(const CaseShape& shape, const Status& status) {
+  const Gemm* gemm = std::get_if<Gemm>(&shape.operation);
+  const bool library = gemm != nullptr && gemm->method == GemmMethod::kLibrary;
+  return library && status.code() == Status::Code::kUnsupported;
+}
+
+JsonObject absence_of(const CaseShape& shape, const Status& status) {
+  JsonObject record;
+  record.add("record", "absent").add("operator", name_of(shape.operation)).add("case", shape.name);
+  return record.add("problem", status.message());
+}
 
 JsonObject record_of(const CaseShape& shape, const Verdict& verdict) {
   JsonObject record;
@@ -19,16 +34,32 @@ JsonObject record_of(const CaseShape& shape, const Verdict& verdict) {
   return record;
 }
 
-// Checks case after case while there is time, and says in the end what there was none for.
+Verdict verdict_of(const Case& subject, const Status& status, const Outcome& outcome, const RowSample& sample) {
+  if (status.ok()) return judge(subject, reference(subject.operation(), sample), outcome);
+  Verdict verdict;
+  verdict.problem = status.message();
+  return verdict;
+}
+
+// Checks case after case while there is time, the first one in any case, and says in the end what there was none for.
 PhaseResult check_all(const Session& session, const std::vector<CaseShape>& shapes, const RowSample& sample) {
   PhaseResult result;
+  if (shapes.empty()) result.lack = Lack::kWork;
+  if (shapes.empty()) return result;
   std::vector<JsonObject> records;
   std::size_t checked = 0;
-  for (; checked < shapes.size() && !session.deadline.passed() && result.status.ok(); ++checked) {
+  const auto goes_on = [&] { return checked == 0 || (!session.deadline.passed() && result.status.ok()); };
+  for (; checked < shapes.size() && goes_on(); ++checked) {
     const Case subject(shapes[checked]);
-    const Verdict verdict = check(subject, session.backend(), {}, sample);
-    if (!verdict.ok()) ++result.failed;
-    records.push_back(record_of(shapes[checked], verdict));
+    Outcome outcome;
+    const Status status = run(subject, session.backend(), {}, outcome);
+    if (is_absent(shapes[checked], status)) {
+      records.push_back(absence_of(shapes[checked], status));
+    } else {
+      const Verdict verdict = verdict_of(subject, status, outcome, sample);
+      if (!verdict.ok()) ++result.failed;
+      records.push_back(record_of(shapes[checked], verdict));
+    }
     result.status = session.write(records);
   }
   JsonObject summary;
@@ -94,10 +125,10 @@ CaseShape large_gemm(std::string name, DType type, GemmMethod method) {
 
 CaseShape large_gather() {
   GatherBlocks op;
-  op.count = 16384;
+  op.count = 1024;
   op.blocks = 80000;
   op.block_bytes = 65536;  // a cache of 5.2 GB
-  return shape_of("gather 1.1 GB out of 5.2 GB", op, {});
+  return shape_of("gather 67 MB out of 5.2 GB", op, {});
 }
 
 std::vector<CaseShape> large_shapes(const PlanTarget& target) {
@@ -119,17 +150,24 @@ std::vector<CaseShape> large_shapes(const PlanTarget& target) {
 
 PhaseResult run_correctness(const Session& session) {
   std::vector<CaseShape> shapes = case_shapes(session.case_set());
-  std::erase_if(shapes, [&](const CaseShape& shape) {
+  std::vector<CaseShape> library;
+  if (session.device.is_gpu()) library = library_cases(session.backend().info().architecture);
+  const auto unwanted = [&](const CaseShape& shape) {
     return !session.wants(shape.operation) || shape.name.find(session.options.filter) == std::string::npos;
-  });
+  };
+  std::erase_if(shapes, unwanted);
+  std::erase_if(library, unwanted);
   if (session.options.smoke) shapes = thinned(shapes, kSmokeCases);
+  if (session.options.smoke) library = thinned(library, kSmokeLibraryCases);
+  shapes.insert(shapes.end(), library.begin(), library.end());
   return check_all(session, shapes, {});
 }
 
 PhaseResult run_large(const Session& session) {
-  std::vector<CaseShape> shapes = session.device.is_gpu() && !session.options.smoke
-                                      ? large_shapes(session.plan_target())
-                                      : std::vector<CaseShape>{};
+  PhaseResult nothing;
+  nothing.lack = session.device.is_gpu() ? Lack::kWork : Lack::kGpu;
+  if (!session.device.is_gpu() || session.options.smoke) return nothing;
+  std::vector<CaseShape> shapes = large_shapes(session.plan_target());
   std::erase_if(shapes, [&](const CaseShape& shape) { return !session.wants(shape.operation); });
   return check_all(session, shapes, {kSampledRows, 1});
 }

@@ -1,8 +1,7 @@
 // gpu_check: are the kernels right on this device, and how fast are they? See docs/kernels.md.
-#include <array>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <utility>
 
 #include "kernels/gpu_check/phases.hpp"
 #include "kernels/gpu_check/session.hpp"
@@ -16,30 +15,40 @@ int complain(const Status& status, int code) {
 }
 
 PhaseResult run_phase(const Session& session) {
-  using Run = PhaseResult (*)(const Session&);
-  constexpr std::array<std::pair<std::string_view, Run>, 6> kPhases{{{"probe", run_probe},
-                                                                     {"correctness", run_correctness},
-                                                                     {"large", run_large},
-                                                                     {"ceilings", run_ceilings},
-                                                                     {"measure", run_measure},
-                                                                     {"graphs", run_graphs}}};
-  for (const auto& [name, run] : kPhases) {
-    if (name == session.options.phase) return run(session);
+  const auto named = [&](const Phase& phase) { return phase.name == session.options.phase; };
+  const auto* const phase = std::find_if(kPhases.begin(), kPhases.end(), named);
+  return phase == kPhases.end() ? PhaseResult{Status::invalid("there is no such phase")} : phase->run(session);
+}
+
+int exit_code(const PhaseResult& result) {
+  if (result.failed > 0) return kExitFailed;
+  if (!result.complete) return kExitCutOff;
+  switch (result.lack) {
+    case Lack::kNone:
+      return kExitPassed;
+    case Lack::kWork:
+      return kExitNoWork;
+    case Lack::kGpu:
+      return kExitNoGpu;
+    case Lack::kLinked:
+      break;
   }
-  return {Status::invalid("there is no such phase")};
+  return kExitNotLinked;
 }
 
 int run_one_phase(const Options& options) {
+  const Deadline deadline(options.budget_s);  // opening a device may take seconds
   Device device;
   const Status opened = open_device(options, device);
   if (!opened.ok()) return complain(opened, opened.code() == Status::Code::kNoDevice ? kExitNoDevice : kExitFailed);
   std::error_code error;
   std::filesystem::create_directories(options.out, error);
   const Nvml nvml(device.backend->info().address);
-  const PhaseResult result = run_phase({options, device, nvml, Deadline(options.budget_s)});
+  const PhaseResult result = run_phase({options, device, nvml, deadline});
   if (!result.status.ok()) return complain(result.status, kExitFailed);
-  if (result.failed > 0) return kExitFailed;
-  return result.complete ? kExitPassed : kExitCutOff;
+  const int code = exit_code(result);
+  if (result.lack != Lack::kNone) std::fprintf(stderr, "gpu_check: %s\n", explain({Ended::How::kExit, code}).c_str());
+  return code;
 }
 
 int run(std::span<const char* const> arguments) {

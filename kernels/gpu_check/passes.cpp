@@ -72,7 +72,10 @@ class Passes {
         meter_(session.device, arena_, session.plan_target().smoke) {}
 
   PhaseResult run(std::int32_t passes) {
-    PhaseResult result{arena_.reserve(arena_bytes())};
+    PhaseResult result;
+    if (points_.empty()) result.lack = Lack::kWork;
+    if (points_.empty()) return result;
+    result.status = arena_.reserve(arena_bytes());
     for (std::int32_t pass = 0; pass < passes && result.status.ok() && !session_.deadline.passed(); ++pass) {
       result.status = run_pass(pass);
       const Status written = session_.write(records());

@@ -22,39 +22,33 @@ constexpr PhasePlan kMemcheck{"memcheck", 0.15, 10};
 constexpr PhasePlan kRacecheck{"racecheck", 0.15, 10};
 constexpr int kSanitizerFound = 86;  // any code that nothing else ends with
 
-// Every operator of the closed set, by name.
-template <std::size_t... I>
-std::vector<std::string> names_of_operators(std::index_sequence<I...>) {
-  return {std::string(name_of(Operation(std::variant_alternative_t<I, Operation>())))...};
-}
-
-std::vector<std::string> operators() {
-  return names_of_operators(std::make_index_sequence<std::variant_size_v<Operation>>());
-}
-
-Outcome outcome_of(const Ended& ended) {
-  if (ended.ok()) return Outcome::kPassed;
-  const bool stopped_itself = ended.how == Ended::How::kExit && ended.code == kExitCutOff;
-  return stopped_itself || ended.how == Ended::How::kDeadline ? Outcome::kCutOff : Outcome::kFailed;
-}
-
 class Check {
  public:
   Check(std::string program, const Options& options)
-      : program_(std::move(program)), options_(options), deadline_(options.budget_s), parts_(options.out + "/parts") {}
+      : program_(std::move(program)),
+        options_(options),
+        deadline_(options.budget_s),
+        parts_(options.out + "/parts"),
+        excluded_(options.exclude) {}
 
   int run() {
     std::error_code error;
     std::filesystem::remove_all(parts_, error);
     std::filesystem::create_directories(parts_, error);
-    const Ended probed = phase(kProbe, {}, {});
+    const Ended probed = phase(kProbe, {});
     if (probed.how == Ended::How::kExit && probed.code == kExitNoDevice) return kExitNoDevice;
-    for (const std::string& name : operators()) {
-      if (options_.only.empty() || options_.only == name) correctness(name);
+    const std::vector<std::string> left_out = split_list(options_.exclude);
+    for (const std::string& name : operator_names()) {
+      const bool wanted = options_.only.empty() || options_.only == name;
+      if (wanted && std::find(left_out.begin(), left_out.end(), name) == left_out.end()) correctness(name);
     }
-    for (const PhasePlan& plan : kMeasuring) phase(plan, options_.only, {});
+    for (const PhasePlan& plan : kMeasuring) phase(plan, options_.only);
     if (options_.backend == "cuda") sanitizers();
     std::filesystem::remove_all(parts_, error);
+    if (!checked_) {
+      std::fprintf(stderr, "gpu_check: no case was checked\n");
+      return kExitFailed;
+    }
     return std::any_of(reports_.begin(), reports_.end(), failed) ? kExitFailed : kExitPassed;
   }
 
@@ -73,8 +67,7 @@ class Check {
     return arguments;
   }
 
-  // `before` is put in front of the command.
-  Ended phase(const PhasePlan& plan, const std::string& only, std::vector<std::string> before) {
+  Ended phase(const PhasePlan& plan, const std::string& only) {
     const double left = plan.phase == kCorrectness.phase ? kAllCorrectness * options_.budget_s - deadline_.elapsed_s()
                                                          : deadline_.left_s();
     const double seconds = allowance(plan, options_.budget_s, left);
@@ -83,18 +76,19 @@ class Check {
       return {Ended::How::kDeadline, 0};
     }
     // The process stops by itself a little before it would be stopped.
-    const std::vector<std::string> own = command(plan.phase, only, std::max(0.9 * seconds - 1, 0.5 * seconds));
-    before.insert(before.end(), own.begin(), own.end());
+    const double own = std::max(0.9 * seconds - 1, 0.5 * seconds);
     const double start = deadline_.elapsed_s();
-    const Ended ended = run_process(before, seconds);
-    finish({std::string(plan.phase), only, outcome_of(ended), ended.text(), deadline_.elapsed_s() - start});
+    const Ended ended = run_process(command(plan.phase, only, own), seconds);
+    const Outcome outcome = outcome_of(plan.phase, ended);
+    finish({std::string(plan.phase), only, outcome, explain(ended), deadline_.elapsed_s() - start});
     return ended;
   }
 
   void correctness(const std::string& name) {
-    // One that stopped itself was right as far as it came; one that had to be stopped hangs.
-    const Ended ended = phase(kCorrectness, name, {});
+    // One that stopped itself was right as far as it came.
+    const Ended ended = phase(kCorrectness, name);
     const bool right = ended.how == Ended::How::kExit && (ended.code == kExitPassed || ended.code == kExitCutOff);
+    checked_ = checked_ || right;
     if (!right) excluded_.append(excluded_.empty() ? "" : ",").append(name);
   }
 
@@ -108,14 +102,19 @@ class Check {
 
   void sanitize(const std::string& tool, const PhasePlan& plan) {
     const double seconds = allowance(plan, options_.budget_s, deadline_.left_s());
-    if (seconds <= 0) return finish({std::string(plan.phase), {}, Outcome::kCutOff, "not begun: no time left", 0});
+    if (seconds <= 0)
+      return finish({std::string(plan.phase), options_.only, Outcome::kCutOff, "not begun: no time left", 0});
     const double start = deadline_.elapsed_s();
-    const std::string log = options_.out + "/" + std::string(plan.phase) + ".log";
+    // Both processes append to the log, and write their results where they replace no others.
+    const std::string name(plan.phase);
+    const std::string log = options_.out + "/" + name + ".log";
+    std::error_code error;
+    std::filesystem::remove(log, error);
     const auto under_tool = [&](std::string_view inner, double limit) {
       std::vector<std::string> arguments{tool, "--tool", std::string(plan.phase), "--error-exitcode",
                                          std::to_string(kSanitizerFound)};
-      std::vector<std::string> own = command(inner, {}, 0.8 * limit);
-      own.emplace_back("--smoke");
+      std::vector<std::string> own = command(inner, options_.only, 0.8 * limit);
+      own.insert(own.end(), {"--smoke", "--out", parts_ + "/" + name});
       arguments.insert(arguments.end(), own.begin(), own.end());
       return run_process(arguments, limit, log);
     };
@@ -123,9 +122,9 @@ class Check {
     Outcome outcome = Outcome::kUnavailable;
     if (ended.ok()) {
       ended = under_tool("correctness", seconds - (deadline_.elapsed_s() - start));
-      outcome = outcome_of(ended);
+      outcome = outcome_of(plan.phase, ended);
     }
-    finish({std::string(plan.phase), {}, outcome, ended.text(), deadline_.elapsed_s() - start});
+    finish({name, options_.only, outcome, explain(ended), deadline_.elapsed_s() - start});
   }
 
   void finish(PhaseReport report) {
@@ -141,7 +140,8 @@ class Check {
   Options options_;
   Deadline deadline_;
   std::string parts_;
-  std::string excluded_;
+  std::string excluded_;  // by the options, and what was not right
+  bool checked_ = false;
   std::vector<PhaseReport> reports_;
 };
 
@@ -156,9 +156,39 @@ std::string_view name_of(Outcome outcome) {
     case Outcome::kCutOff:
       return "cut off";
     case Outcome::kUnavailable:
+      return "unavailable";
+    case Outcome::kSkipped:
       break;
   }
-  return "unavailable";
+  return "skipped";
+}
+
+Outcome outcome_of(std::string_view phase, const Ended& ended) {
+  if (ended.how == Ended::How::kDeadline) {
+    return phase == kCorrectness.phase ? Outcome::kFailed : Outcome::kCutOff;
+  }
+  if (ended.how != Ended::How::kExit) return Outcome::kFailed;
+  switch (ended.code) {
+    case kExitPassed:
+      return Outcome::kPassed;
+    case kExitCutOff:
+      return Outcome::kCutOff;
+    case kExitNoWork:
+    case kExitNoGpu:
+      return Outcome::kSkipped;
+    case kExitNotLinked:
+      return Outcome::kUnavailable;
+    default:
+      return Outcome::kFailed;
+  }
+}
+
+std::string explain(const Ended& ended) {
+  if (ended.how != Ended::How::kExit) return ended.text();
+  if (ended.code == kExitNoWork) return "nothing to do";
+  if (ended.code == kExitNoGpu) return "nothing to do without a GPU";
+  if (ended.code == kExitNotLinked) return "in part not available: loaded as a module";
+  return ended.text();
 }
 
 double allowance(const PhasePlan& plan, double budget_s, double left_s) {

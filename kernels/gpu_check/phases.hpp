@@ -17,6 +17,7 @@ enum class Outcome : std::uint8_t {
   kFailed,
   kCutOff,       // its time was up; what it had by then counts
   kUnavailable,  // this machine does not have what it needs
+  kSkipped,      // there was nothing to do
 };
 
 [[nodiscard]] std::string_view name_of(Outcome outcome);
@@ -45,6 +46,16 @@ inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitCutOff = 3;  // of one phase: all right so far, but not done
 inline constexpr int kExitNoDevice = 4;
+inline constexpr int kExitNoWork = 5;     // of one phase: nothing is left to do
+inline constexpr int kExitNoGpu = 6;      // of one phase: nothing to do without a GPU
+inline constexpr int kExitNotLinked = 7;  // of one phase: all right, but not all there, as the back end is a module
+
+// How a phase went by its process's end. A process of correctness that had to be stopped is a kernel that hangs; any
+// other, and one that stops itself, was cut off.
+[[nodiscard]] Outcome outcome_of(std::string_view phase, const Ended& ended);
+
+// The end for people: what an exit code means where it is not plain.
+[[nodiscard]] std::string explain(const Ended& ended);
 
 // Runs all phases and writes report.json, report.md, correctness.jsonl and measurements.jsonl into the options' folder,
 // each anew after every phase. `program` is this program. Returns the exit code.

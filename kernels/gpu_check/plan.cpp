@@ -17,10 +17,6 @@ constexpr std::int32_t kPositions = 32768;
 
 }  // namespace
 
-std::string_view Point::name() const {
-  return body.size() == 1 && tail.empty() && times == 1 ? name_of(body.front()) : std::string_view(group);
-}
-
 std::vector<SequenceSpan> even(std::int32_t count, std::int32_t query, std::int32_t context) {
   return std::vector<SequenceSpan>(static_cast<std::size_t>(count), SequenceSpan{query, context});
 }

@@ -45,9 +45,6 @@ struct Point {
   bool held_out = false;  // not to be fitted: it validates
   // What spans of the operations point to.
   std::vector<std::shared_ptr<const std::vector<SequenceSpan>>> sequences;
-
-  // The operator's name, or for several launches the group's.
-  [[nodiscard]] std::string_view name() const;
 };
 
 // Points of single operators and of mixed batches.

@@ -98,11 +98,28 @@ void put_ceilings(std::string_view text, std::ostringstream& out) {
       << " GB/s.\n";
 }
 
-// What stands before "record" in a line of measurements: the shape.
+// The attention among several launches, which tells batches and models apart, with how often it occurs.
+std::string launches_text(std::string_view parts) {
+  std::string text;
+  for (std::size_t end = parts.find('}'); end != std::string_view::npos; end = parts.find('}')) {
+    const std::string_view part = parts.substr(0, end);
+    parts.remove_prefix(end + 1);
+    if (!json_field(part, "operator").ends_with("attention")) continue;
+    text.append(" ").append(json_field(part, "operator"));
+    for (const std::string_view key : {"times", "head_dim", "sequences", "query_tokens", "context_tokens"}) {
+      text.append(" ").append(key).append(":").append(json_field(part, key));
+    }
+  }
+  return text;
+}
+
+// The shape: what stands before "record" in a line of measurements, and what matters of several launches.
 std::string shape_text(std::string_view line) {
   std::string text(line.substr(1, line.find(",\"record\"") - 1));
   std::erase(text, '"');
   std::replace(text.begin(), text.end(), ',', ' ');
+  const std::size_t parts = line.find("\"parts\":[");
+  if (parts != std::string_view::npos) text += launches_text(line.substr(parts, line.find(']', parts) - parts));
   return text;
 }
 

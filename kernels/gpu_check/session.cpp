@@ -44,7 +44,7 @@ bool Session::wants(const Operation& operation) const {
 
 std::string Session::result_path() const {
   std::string path = options.out + "/" + options.phase;
-  if (!options.only.empty()) path.append("-").append(options.only);
+  if (options.phase == "correctness" && !options.only.empty()) path.append("-").append(options.only);
   return path.append(".jsonl");
 }
 

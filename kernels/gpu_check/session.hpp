@@ -2,8 +2,11 @@
 // what is killed at its deadline keeps what it had.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/cases/lists.hpp"
@@ -40,6 +43,7 @@ struct Session {
   [[nodiscard]] PlanTarget plan_target() const;
   // Whether the options leave this operator in.
   [[nodiscard]] bool wants(const Operation& operation) const;
+  // Named after the phase; correctness runs in a process for each operator, and so in a file for each.
   [[nodiscard]] std::string result_path() const;
   // Replaces this phase's results so far.
   Status write(const std::vector<JsonObject>& records) const;
@@ -49,11 +53,20 @@ struct Session {
 void add_device(const Session& session, JsonObject& object);
 void add_state(const Session& session, JsonObject& object);
 
+// Why a phase did nothing, or not all of it.
+enum class Lack : std::uint8_t {
+  kNone,
+  kWork,    // the options leave it no case and no point
+  kGpu,     // it is for a GPU, and this back end has none
+  kLinked,  // the CUDA back end is a loaded module, which has only what all back ends have
+};
+
 // Each writes its records and says how many checks failed; the status is not ok where the device gave up.
 struct PhaseResult {
   Status status;
   int failed = 0;
   bool complete = true;  // false where the time did not last
+  Lack lack = Lack::kNone;
 };
 
 PhaseResult run_probe(const Session& session);
@@ -67,5 +80,17 @@ PhaseResult run_ceilings(const Session& session);
 PhaseResult run_measure(const Session& session);
 // Whole layers and steps.
 PhaseResult run_graphs(const Session& session);
+
+struct Phase {
+  std::string_view name;  // on the command line
+  PhaseResult (*run)(const Session&);
+};
+
+inline constexpr std::array<Phase, 6> kPhases{{{"probe", run_probe},
+                                               {"correctness", run_correctness},
+                                               {"large", run_large},
+                                               {"ceilings", run_ceilings},
+                                               {"measure", run_measure},
+                                               {"graphs", run_graphs}}};
 
 }  // namespace servecast::kernels::gpu_check

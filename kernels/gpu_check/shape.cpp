@@ -123,9 +123,4 @@ JsonObject shape_fields(const Operation& operation) {
   return object;
 }
 
-void add_work(const Operation& operation, JsonObject& object) {
-  const Work done = work(operation);
-  object.add("flops", done.flops).add("bytes", done.bytes);
-}
-
 }  // namespace servecast::kernels::gpu_check

@@ -10,7 +10,4 @@ namespace servecast::kernels::gpu_check {
 // "query_tokens", "context_tokens" and "pairs" (of a query and a key that it sees) in all, and "longest_context".
 [[nodiscard]] JsonObject shape_fields(const Operation& operation);
 
-// Adds "flops" and "bytes", as work() counts them.
-void add_work(const Operation& operation, JsonObject& object);
-
 }  // namespace servecast::kernels::gpu_check

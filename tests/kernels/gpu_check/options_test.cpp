@@ -28,6 +28,9 @@ TEST_CASE("options are read with their values") {
 TEST_CASE("what is no option, value or time is named") {
   CHECK(problem_of({"--backend", "tpu"}) == "no back end 'tpu'");
   CHECK(problem_of({"--phase", "lunch"}) == "no phase 'lunch'");
+  CHECK(problem_of({"--only", "gem"}).starts_with("no operator 'gem'; there are prefill_attention, "));
+  CHECK(problem_of({"--exclude", "gemm,gem"}).starts_with("no operator 'gem'; "));
+  CHECK(problem_of({"--only", "gemm", "--exclude", "sample,rms_norm"}).empty());
   CHECK(problem_of({"--nonsense", "1"}) == "no option '--nonsense'");
   CHECK(problem_of({"--out"}) == "no value, or no such option: '--out'");
   for (const char* time : {"", "fast", "0", "-3s", "4h", "nan"}) CHECK_FALSE(problem_of({"--budget", time}).empty());

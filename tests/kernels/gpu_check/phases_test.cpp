@@ -27,6 +27,24 @@ TEST_CASE("a program's end is told apart: exit, signal, deadline, not started") 
   CHECK(run_process({"true"}, 10).ok());
 }
 
+TEST_CASE("a kernel that hangs fails its operator; a measurement that had to be stopped was cut off") {
+  const Ended stopped{Ended::How::kDeadline, 0};
+  CHECK(outcome_of("correctness", stopped) == Outcome::kFailed);
+  CHECK(outcome_of("measure", stopped) == Outcome::kCutOff);
+  CHECK(outcome_of("correctness", {Ended::How::kExit, kExitCutOff}) == Outcome::kCutOff);
+  CHECK(outcome_of("measure", {Ended::How::kSignal, 11}) == Outcome::kFailed);
+  CHECK(outcome_of("memcheck", {Ended::How::kExit, 86}) == Outcome::kFailed);
+}
+
+TEST_CASE("a phase with nothing to do, or not all of it, says so and has not passed") {
+  const Ended no_gpu{Ended::How::kExit, kExitNoGpu};
+  CHECK(outcome_of("large", no_gpu) == Outcome::kSkipped);
+  CHECK(explain(no_gpu) == "nothing to do without a GPU");
+  const Ended module{Ended::How::kExit, kExitNotLinked};
+  CHECK(outcome_of("ceilings", module) == Outcome::kUnavailable);
+  CHECK(explain(module) == "in part not available: loaded as a module");
+}
+
 TEST_CASE("the report counts cases by operator and sets speeds against ceilings") {
   const PhaseTexts texts{
       "{\"record\":\"device\",\"device\":\"A GPU\",\"architecture\":90}\n",
@@ -39,6 +57,17 @@ TEST_CASE("the report counts cases by operator and sets speeds against ceilings"
   CHECK(text.find("| gemm | 2 | 1 | 2.00 |") != std::string::npos);
   CHECK(text.find("| measure |  | cut off | 1.5 | exit 3 |") != std::string::npos);
   CHECK(text.find("| gemm | operator:gemm m:16 | 10.00 | 1.00 | 400.0 | 50.0 | 1000.0 | 0.0 |") != std::string::npos);
+}
+
+TEST_CASE("the report tells the batches of whole steps apart") {
+  const std::string text =
+      markdown({.measurements =
+                    "{\"operator\":\"step\",\"record\":\"point\",\"group\":\"step\",\"parts\":[{\"operator\":\"gemm\","
+                    "\"m\":16,\"times\":32},{\"operator\":\"decode_attention\",\"head_dim\":128,\"sequences\":16,"
+                    "\"query_tokens\":16,\"context_tokens\":32768,\"times\":32}],\"median_s\":1e-2}\n"},
+               {});
+  CHECK(text.find("| operator:step decode_attention times:32 head_dim:128 sequences:16 query_tokens:16 "
+                  "context_tokens:32768 |") != std::string::npos);
 }
 
 }  // namespace
