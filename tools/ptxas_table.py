@@ -22,6 +22,10 @@ CHECKED = 90  # whose spills are limited, and whose kernels are listed one by on
 # Bytes that a kernel of a source may spill, by a part of its path and name; the first that matches.
 LIMITS = ((r"attention/\w*256|latent|mla", 64), (r"", 0))
 
+# Static shared memory of a kernel, likewise. The emulator counts as much beside dynamic memory (kStaticAllowance), of
+# which the sources with a limit of their own have none.
+SHARED_LIMITS = ((r"attention/naive|sampling/", 48 * 1024), (r"", 1024))
+
 ENTRY = re.compile(r"Compiling entry function '(\w+)' for 'sm_(\d+)'")
 SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 REGISTERS = re.compile(r"Used (\d+) registers")
@@ -78,9 +82,9 @@ def readable(name):
     return name.replace("__nv_bfloat16", "bf16").replace("__half", "f16").replace("__nv_fp8_e4m3", "fp8")
 
 
-def limit_of(kernel):
+def limit_of(kernel, limits):
     where = f"{kernel.source} {kernel.name}".lower()
-    return next(limit for pattern, limit in LIMITS if re.search(pattern, where))
+    return next(limit for pattern, limit in limits if re.search(pattern, where))
 
 
 def table(kernels, version):
@@ -121,10 +125,28 @@ def compile_all(root, nvcc, jobs):
 
 def spill_problems(kernels):
     return [
-        f"{kernel.source}: {kernel.name} spills {kernel.spilled} bytes on sm_{CHECKED}; {limit_of(kernel)} are allowed"
+        f"{kernel.source}: {kernel.name} spills {kernel.spilled} bytes on sm_{CHECKED}; {limit} are allowed"
         for kernel in kernels
-        if kernel.architecture == CHECKED and kernel.spilled > limit_of(kernel)
+        if kernel.architecture == CHECKED and kernel.spilled > (limit := limit_of(kernel, LIMITS))
     ]
+
+
+def shared_problems(kernels):
+    return [
+        f"{kernel.source}: {kernel.name} has {kernel.shared} bytes of static shared memory; {limit} are allowed"
+        for kernel in kernels
+        if kernel.shared > (limit := limit_of(kernel, SHARED_LIMITS))
+    ]
+
+
+def count_problems(kernels, committed):
+    """A change of ptxas's words would leave nothing to find fault with. Whatever the nvcc, kernels stay as many."""
+    problems = []
+    for architecture, count in re.findall(r"^\| sm_(\d+) \| (\d+) \|", committed, re.MULTILINE):
+        found = sum(kernel.architecture == int(architecture) for kernel in kernels)
+        if found < int(count):
+            problems.append(f"ptxas speaks of {found} kernels for sm_{architecture}; the committed table has {count}")
+    return problems if kernels else [*problems, "ptxas speaks of no kernel"]
 
 
 def main():
@@ -135,13 +157,16 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     kernels, problems = compile_all(options.root.resolve(), options.nvcc, options.jobs)
-    problems += spill_problems(kernels)
+    problems += spill_problems(kernels) + shared_problems(kernels)
     version = version_of(options.nvcc)
     file, text = options.root / "docs/ptxas.md", table(kernels, version)
     if not options.check:
         file.write_text(text, encoding="utf-8")
-    elif not problems and f"nvcc {version}." in (committed := file.read_text(encoding="utf-8")) and committed != text:
-        problems.append(f"{file} is not what nvcc says now: run tools/ptxas_table.py . {options.nvcc}")
+    else:
+        committed = file.read_text(encoding="utf-8")
+        problems += count_problems(kernels, committed)
+        if not problems and f"nvcc {version}." in committed and committed != text:
+            problems.append(f"{file} is not what nvcc says now: run tools/ptxas_table.py . {options.nvcc}")
     print("\n".join(problems) or f"ptxas: {len(kernels)} kernels, within their limits")
     return 1 if problems else 0
 

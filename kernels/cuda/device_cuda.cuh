@@ -175,13 +175,15 @@ inline Status status_of(cudaError_t error) {
   return Status::device(message);
 }
 
-inline constexpr std::int64_t kSharedWithoutOptIn = 48 * 1024;
+// Without the opt-in a block has 48 KB, which its static shared memory shares: beyond this much dynamic memory the
+// opt-in is asked for, whatever the kernel has of the other.
+inline constexpr std::int64_t kDynamicWithoutOptIn = 16 * 1024;
 
 // Launches, and returns what the launch itself says; the kernel's own errors come later.
 template <class... P>
 Status launch(void (*kernel)(P...), const Grid& grid, std::type_identity_t<P>... arguments) {
   const void* const entry = reinterpret_cast<const void*>(kernel);
-  if (grid.shared_bytes > kSharedWithoutOptIn) {
+  if (grid.shared_bytes > kDynamicWithoutOptIn) {
     const cudaError_t error =
         cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared_bytes));
     if (error != cudaSuccess) {

@@ -261,7 +261,7 @@ Status launch(void (*kernel)(P...), const Grid& grid, std::type_identity_t<P>...
     std::apply(shared.kernel, shared.arguments);
   };
   const emulation::Options options = grid.stream != nullptr ? *grid.stream : emulation::Options{};
-  const bool opt_in = grid.shared_bytes > emulation::kSharedWithoutOptIn;
+  const bool opt_in = grid.shared_bytes > emulation::kDynamicWithoutOptIn;
   try {
     emulation::run(options, {grid.blocks, grid.threads, grid.shared_bytes, opt_in}, {run_thread, &call});
   } catch (const std::exception& error) {

@@ -4,8 +4,8 @@
 //
 // Each thread of a block is a fiber; all fibers of a block share one OS thread, and blocks run one after another.
 // So `__shared__` variables are `static`, and one launch runs at a time in a process (others wait for it). A block
-// that waits for another block is a deadlock. Two things differ for static shared memory: it does not count against
-// the limit, and a block finds what the one before left (only dynamic shared memory is poisoned).
+// that waits for another block is a deadlock. Two things differ for static shared memory: it counts as the same for
+// every kernel (kStaticAllowance), and a block finds what the one before left (only dynamic one is poisoned).
 // Not modelled: time, bank conflicts, registers, weak memory order, bulk copies (TMA), mbarriers, wgmma and clusters.
 //
 // Sanitizers: compile the kernels with -fsanitize=address to find what they read and write out of bounds, or with
@@ -36,7 +36,7 @@ struct LaunchShape {
   dim3 grid;
   dim3 block;
   std::int64_t shared_bytes = 0;  // dynamic
-  bool shared_opt_in = false;     // allows more than 48 KB, as cudaFuncAttributeMaxDynamicSharedMemorySize does
+  bool shared_opt_in = false;     // allows more than 48 KB in all, as cudaFuncAttributeMaxDynamicSharedMemorySize does
 };
 
 // A kernel that breaks the rules, or a launch beyond the limits. The threads of the block are dropped where they
@@ -52,8 +52,6 @@ struct Counts {
   std::uint64_t barriers = 0;  // of whole blocks
   std::uint64_t warp_operations = 0;
   std::uint64_t matrix_products = 0;  // mma, one a warp
-  std::uint64_t matrix_loads = 0;     // ldmatrix, one a warp
-  std::uint64_t async_copies = 0;     // cp.async, one a thread
 };
 
 // The kernel with its arguments. Called once by every thread of the grid.

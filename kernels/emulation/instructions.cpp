@@ -73,7 +73,6 @@ std::uint64_t shuffle(std::uint32_t mask, std::uint64_t bits, unsigned source, P
 
 void copy_async(void* to, const void* from, int source_bytes, Place place) {
   engine.require(80, "cp.async", place);
-  ++engine.counts().async_copies;
   if (source_bytes < 0 || source_bytes > kAsyncCopyBytes) engine.fail("cp.async: source_bytes is not in 0 … 16", place);
   if (!aligned(to)) engine.fail("cp.async: the shared address is not aligned to 16 bytes", place);
   if (!aligned(from)) engine.fail("cp.async: the global address is not aligned to 16 bytes", place);

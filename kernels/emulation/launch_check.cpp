@@ -36,10 +36,10 @@ void check_extent(const char* name, const dim3& extent, const dim3& most) {
 
 void check_shared(const LaunchShape& shape, const Limits& limits) {
   const bool opt_in = shape.shared_opt_in;
-  const std::int64_t most = opt_in ? limits.shared_memory_per_block : kSharedWithoutOptIn;
+  const std::int64_t most = (opt_in ? limits.shared_memory_per_block : kSharedWithoutOptIn) - kStaticAllowance;
   if (shape.shared_bytes >= 0 && shape.shared_bytes <= most) return;
   std::string message = std::to_string(shape.shared_bytes);
-  message += " bytes of shared memory: a block of sm_";
+  message += " bytes of dynamic shared memory: beside static one a block of sm_";
   message += std::to_string(limits.architecture);
   message += " has at most ";
   message += std::to_string(most);

@@ -8,8 +8,13 @@
 
 namespace servecast::kernels::emulation {
 
-// Shared memory of a block without the opt-in, on every architecture.
+// Shared memory of a block without the opt-in, on every architecture: dynamic and static together.
 inline constexpr std::int64_t kSharedWithoutOptIn = 48 * 1024;
+// Dynamic shared memory beyond which launch() asks for the opt-in, as the CUDA world does.
+inline constexpr std::int64_t kDynamicWithoutOptIn = 16 * 1024;
+// The emulator does not see a kernel's static shared memory; it counts this much beside dynamic one, which is what a
+// kernel may have: tools/ptxas_table.py holds every kernel to it.
+inline constexpr std::int64_t kStaticAllowance = 1024;
 inline constexpr unsigned kWarpSize = 32;
 inline constexpr unsigned kMaxThreads = 1024;  // of a block
 

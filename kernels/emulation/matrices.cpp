@@ -26,7 +26,6 @@ struct LoadArgument {
 
 template <std::size_t kMatrices, bool kTransposed>
 void distribute(void* const* arguments, std::uint32_t) {
-  ++engine.counts().matrix_loads;
   for (std::size_t matrix = 0; matrix < kMatrices; ++matrix) {
     std::array<std::array<std::uint16_t, 8>, kMatrixRows> rows;
     for (std::size_t row = 0; row < kMatrixRows; ++row) {

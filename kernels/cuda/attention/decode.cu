@@ -21,7 +21,7 @@ Status launch_splits(const DecodeAttention& op, const Target& target, DeviceStre
 
 Status launch(const DecodeAttention& op, const Target& target, DeviceStream stream) {
   if (Status status = validate(op); !status.ok()) return status;
-  if (Status status = check_paged(op.kv, op.scale, target); !status.ok()) return status;
+  if (Status status = check_paged(op, target); !status.ok()) return status;
   Status status = launch_splits(op, target, stream);
   if (!status.ok() || op.splits == 1) return status;
   return with_half_type(op.type, target, [&](auto element) {

@@ -1,28 +1,19 @@
 // Tiles of two-byte elements in shared memory, and the fragments that the tensor cores multiply.
 //
-// A row is a whole number of 16-byte chunks. Chunk c of row r lies at c xor (a few bits of r), so that the eight rows
-// that one ldmatrix reads touch all 32 banks once. In a 16×8 fragment of results, lane l holds rows l/4 and l/4 + 8,
-// columns 2(l mod 4) and the next one: d[0], d[1] of the upper row, d[2], d[3] of the lower.
+// In a 16×8 fragment of results, lane l holds rows l/4 and l/4 + 8, columns 2(l mod 4) and the next one: d[0], d[1] of
+// the upper row, d[2], d[3] of the lower.
 #pragma once
 
 #include <cstdint>
 
-#include "kernels/cuda/attention/isa.cuh"
+#include "kernels/cuda/common/isa.cuh"
+#include "kernels/cuda/common/swizzle.cuh"
 #include "kernels/cuda/common/vectors.cuh"
 
 namespace servecast::kernels::SERVECAST_DEVICE {
 
-inline constexpr int kChunk = 8;  // two-byte elements in 16 bytes
 inline constexpr int kFragmentRows = 16;
 inline constexpr int kFragmentDepth = 16;
-
-// The element at which a chunk begins, in a tile whose rows have kWidth elements.
-template <int kWidth>
-__device__ __forceinline__ int swizzled(int row, int chunk) {
-  static_assert(kWidth == 32 || kWidth % 64 == 0, "the rows of a tile are 32 elements, or a multiple of 64");
-  const int shift = kWidth == 32 ? (row >> 1) & 3 : row & 7;
-  return row * kWidth + ((chunk ^ shift) * kChunk);
-}
 
 // Where a lane finds its share of a tile's 16×16 fragments. Tiles lie in dynamic shared memory, aligned to 128 bytes.
 //

@@ -9,7 +9,9 @@ Status check(const LatentDecodeAttention& op, const Target& target) {
   if (target.architecture < 80) return Status::unsupported("latent_decode_attention needs sm_80 or later");
   if (Status status = check_scale(op.scale); !status.ok()) return status;
   if (Status status = check_page_size(op.page_size); !status.ok()) return status;
-  if (op.latent == kLatentValues && op.rope == kLatentRope) return {};
+  if (op.latent == kLatentValues && op.rope == kLatentRope) {
+    return check_aligned(op, {"queries", "cache", "workspace", "out"});
+  }
   std::string message = "latent_decode_attention on CUDA has latent 512 with rope 64, not ";
   message.append(std::to_string(op.latent)).append(" with ").append(std::to_string(op.rope));
   return Status::unsupported(message);

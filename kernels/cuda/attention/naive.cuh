@@ -1,6 +1,5 @@
 // Attention the textbook way, in three kernels: scores to memory, softmax over their rows, probabilities times values.
-// It stands beside the online form for contrast, and checks it where no host can: sums are plain fp32, with no tensor
-// core and no code of the other kernels.
+// It stands beside the online form for contrast: sums are plain fp32, without tensor cores.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@ namespace servecast::kernels::SERVECAST_DEVICE {
 
 Status launch(const PrefillAttention& op, const Target& target, DeviceStream stream) {
   if (Status status = validate(op); !status.ok()) return status;
-  if (Status status = check_paged(op.kv, op.scale, target); !status.ok()) return status;
+  if (Status status = check_paged(op, target); !status.ok()) return status;
   switch (op.kv.head_dim) {
     case 64:
       return launch_prefill<64>(op, target, stream);

@@ -2,11 +2,10 @@
 #pragma once
 
 #include "kernels/cuda/attention/fragments.cuh"
+#include "kernels/cuda/common/numbers.hpp"
 #include "kernels/cuda/common/reduce.cuh"
 
 namespace servecast::kernels::SERVECAST_DEVICE {
-
-inline constexpr float kLog2E = 1.44269504088896340736F;
 
 // 2^x within 2 ulp, results below the normal range flushed to zero. exp2f spends instructions on those.
 __device__ __forceinline__ float fast_exp2(float x) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/cuda/attention/paged_kv.cuh"
+#include "kernels/cuda/common/operands.hpp"
 #include "kernels/cuda/common/types.hpp"
 #include "kernels/operators/attention.hpp"
 
@@ -20,8 +21,7 @@ inline Status check_page_size(int page_size) {
   return Status::unsupported(message.append(std::to_string(page_size)));
 }
 
-// What prefill and decode need of their shape and the architecture, types aside.
-inline Status check_paged(const PagedKv& kv, float scale, const Target& target) {
+inline Status check_paged_shape(const PagedKv& kv, float scale, const Target& target) {
   if (Status status = check_scale(scale); !status.ok()) return status;
   if (Status status = check_page_size(kv.page_size); !status.ok()) return status;
   if (kv.head_dim != 64 && kv.head_dim != 128 && kv.head_dim != 256) {
@@ -32,6 +32,13 @@ inline Status check_paged(const PagedKv& kv, float scale, const Target& target) 
     return Status::unsupported("head_dim 256 needs sm_80 or later; sm_75 has 64 and 128");
   }
   return kv.type == DType::kFp8 ? lacks_fp8(target) : Status();
+}
+
+// What prefill and decode need of their shape, operands and the architecture, types aside.
+template <class Op>
+Status check_paged(const Op& op, const Target& target) {
+  const Status status = check_paged_shape(op.kv, op.scale, target);
+  return status.ok() ? check_aligned(op, {"queries", "keys", "values", "workspace", "out"}) : status;
 }
 
 inline int log2_of(int power) {

@@ -38,9 +38,11 @@ Status with_half_type(DType type, const Target& target, Call&& call) {
   return Status::unsupported(message.append(" is not a type of the CUDA set, which computes in bf16 and f16"));
 }
 
-// Blocks along a grid's y and z; a kernel whose work may exceed them strides over it.
+inline constexpr std::int64_t kMostBlocks = 65535;  // along a grid's y, and along its z
+
+// Blocks along a grid's y for a kernel that strides over what exceeds them.
 inline unsigned grid_extent(std::int64_t blocks) {
-  return static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, 65535));
+  return static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, kMostBlocks));
 }
 
 // Threads for a row of `items`, in whole warps.

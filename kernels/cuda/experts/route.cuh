@@ -45,7 +45,7 @@ __device__ __forceinline__ Candidate first_of_warp(Candidate best) {
   return best;
 }
 
-// One warp a token; lane l holds the experts l, l + 32, …
+// One warp a token; lane l holds the experts l, l + 32, … A NaN among its logits makes all weights of a token NaN.
 __global__ void __launch_bounds__(kRouteThreads) choose_experts_kernel(Routing routing) {
   const std::int64_t token = static_cast<std::int64_t>(blockIdx.x) * warp_count() + warp_index();
   if (token >= routing.tokens) return;  // the whole warp
@@ -61,7 +61,10 @@ __global__ void __launch_bounds__(kRouteThreads) choose_experts_kernel(Routing r
   largest = warp_reduce(largest, Larger{});
   float sum = 0;
 #pragma unroll
-  for (int i = 0; i < kExpertsPerLane; ++i) sum += expf(mine[i] - largest);
+  for (int i = 0; i < kExpertsPerLane; ++i) {
+    sum += expf(mine[i] - largest);
+    mine[i] = fmaxf(mine[i], -INFINITY);  // NaN ranks with −∞, so that every choice is an expert
+  }
   sum = warp_reduce(sum, Plus{});
 
   unsigned taken = 0;  // bit i: this lane's expert i is chosen already

@@ -52,25 +52,20 @@ struct Carrier {
 #pragma unroll
     for (int i = 0; i < Tile::kXChunks; ++i) {
       const int row = (i * Tile::kThreads + thread_index()) / kRowChunks;
-      store_vector(stage + swizzled(row, chunk), x[i].template converted<T>());
+      store_vector(stage + swizzled<kDepth>(row, chunk), x[i].template converted<T>());
     }
 #pragma unroll
     for (int i = 0; i < Tile::kWeightChunks; ++i) {
       const int row = Tile::kM + (i * Tile::kThreads + thread_index()) / kRowChunks;
-      store_vector(stage + swizzled(row, chunk), weights[i].template converted<T>());
+      store_vector(stage + swizzled<kDepth>(row, chunk), weights[i].template converted<T>());
     }
   }
 };
 
-// Two stages of shared memory. kTuring: for sm_75, in fp16 alone.
-template <class X, class W, class T, class Tile, bool kTuring>
+// Two stages of shared memory. On Turing in fp16 alone.
+template <class X, class W, class T, class Tile, class Isa>
 __global__ void __launch_bounds__(Tile::kThreads) converted_product_kernel(Product<X, W, T> product) {
-#if SERVECAST_ARCH >= 80
-  constexpr bool kRuns = true;
-#else
-  constexpr bool kRuns = kTuring;
-#endif
-  if constexpr (kRuns) {
+  if constexpr (Isa::kCompiled) {
     T* stages = dynamic_shared<T>();
     const Part part = part_of_block<Tile>(product);
     if (part.rows <= 0) return;  // the whole block
@@ -83,7 +78,7 @@ __global__ void __launch_bounds__(Tile::kThreads) converted_product_kernel(Produ
     for (int step = 0; step < steps; ++step) {
       const bool more = step + 1 < steps;
       if (more) carrier.fetch((step + 1) * kDepth);
-      sums.template multiply<T, kTuring>(stages + step % 2 * Tile::kStage);
+      sums.template multiply<T, Isa>(stages + step % 2 * Tile::kStage);
       if (more) carrier.put(stages + (step + 1) % 2 * Tile::kStage);
       __syncthreads();
     }

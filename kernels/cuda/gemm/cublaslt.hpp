@@ -15,10 +15,7 @@ namespace servecast::kernels::SERVECAST_DEVICE {
 // nvidia packages of a Python environment. Newer versions come first.
 [[nodiscard]] std::vector<std::string> cublaslt_paths();
 
-// Loads the library and makes its handle, once; the first product does so by itself, at the cost of its time.
-// kUnsupported where no library is found, with the places that were searched.
-Status prepare_cublaslt();
-
+// The first launch of all loads the library; kUnsupported where none is found, with the places that were searched.
 // The first launch of a shape asks the library which algorithm suits it, under the operation's workspace; all launches
 // of that shape then use it. Quantised weights are written out to the beginning of the workspace, and the library works
 // with what remains. `op` is valid.

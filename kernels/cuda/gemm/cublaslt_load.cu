@@ -139,9 +139,4 @@ Status load_cublaslt(const CublasLt*& library) {
   return loaded.status;
 }
 
-Status prepare_cublaslt() {
-  const CublasLt* library = nullptr;
-  return load_cublaslt(library);
-}
-
 }  // namespace servecast::kernels::cuda

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/cuda/common/operands.hpp"
 #include "kernels/cuda/common/types.hpp"
 #include "kernels/cuda/gemm/converted.cuh"
 #include "kernels/cuda/gemm/streamed.cuh"
@@ -50,25 +51,28 @@ Status launch_streamed(const Product<T, T, T>& product, const Target& target, De
   return launch_streamed<T, MediumTile, 3>(product, stream);
 }
 
-template <class X, class W, class T, bool kTuring>
+template <class X, class W, class T, class Isa>
 Status launch_converted(const Product<X, W, T>& product, DeviceStream stream) {
-  return is_small(product) ? launch(converted_product_kernel<X, W, T, SmallTile, kTuring>,
+  return is_small(product) ? launch(converted_product_kernel<X, W, T, SmallTile, Isa>,
                                     product_grid<SmallTile>(product, 2, stream), product)
-                           : launch(converted_product_kernel<X, W, T, MediumTile, kTuring>,
+                           : launch(converted_product_kernel<X, W, T, MediumTile, Isa>,
                                     product_grid<MediumTile>(product, 2, stream), product);
 }
 
 // The type of the product is known to exist on the target.
 template <class X, class W, class T>
 Status launch_product(const Product<X, W, T>& product, const Target& target, DeviceStream stream) {
+  constexpr int kNarrowest = std::min({SmallTile::kN, MediumTile::kN, LargeTile::kN});
+  if (Status status = check_blocks(ceil_div(product.n, kNarrowest), "columns of a product"); !status.ok())
+    return status;
   constexpr bool kPlain = std::is_same_v<X, T> && std::is_same_v<W, T>;
   if constexpr (std::is_same_v<T, F16>) {
-    if (target.architecture < 80) return launch_converted<X, W, T, true>(product, stream);
+    if (target.architecture < 80) return launch_converted<X, W, T, Turing>(product, stream);
   }
   if constexpr (kPlain) {
     if (product.aligned) return launch_streamed<T>(product, target, stream);
   }
-  return launch_converted<X, W, T, false>(product, stream);
+  return launch_converted<X, W, T, Ampere>(product, stream);
 }
 
 }  // namespace servecast::kernels::SERVECAST_DEVICE

@@ -37,14 +37,14 @@ struct Stream {
 #pragma unroll
     for (int i = 0; i < Tile::kXChunks; ++i) {
       const int row = (i * Tile::kThreads + thread_index()) / kRowChunks;
-      cp_async16(stage + swizzled(row, chunk), x[i] + offset, inside ? x_bytes[i] : 0);
+      cp_async16(stage + swizzled<kDepth>(row, chunk), x[i] + offset, inside ? x_bytes[i] : 0);
     }
 #pragma unroll
     for (int i = 0; i < Tile::kWeightChunks; ++i) {
       const int row = (i * Tile::kThreads + thread_index()) / kRowChunks;
       const bool exists = row < columns;
       const T* source = weights + static_cast<std::int64_t>(exists ? row : 0) * k + offset;
-      cp_async16(stage + swizzled(Tile::kM + row, chunk), source, inside && exists ? 16 : 0);
+      cp_async16(stage + swizzled<kDepth>(Tile::kM + row, chunk), source, inside && exists ? 16 : 0);
     }
   }
 };
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(Tile::kThreads) streamed_product_kernel(Produc
     const int ahead = step + kStages - 1;
     if (ahead < steps) stream.copy(ahead * kDepth, stages + ahead % kStages * Tile::kStage);
     cp_async_commit();
-    sums.template multiply<T, false>(stages + step % kStages * Tile::kStage);
+    sums.template multiply<T, Ampere>(stages + step % kStages * Tile::kStage);
   }
   sums.store(product.y, product.n, part, product.scale, nullptr);
 #endif

@@ -4,14 +4,15 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/cuda/common/isa.cuh"
 #include "kernels/cuda/common/reduce.cuh"
+#include "kernels/cuda/common/swizzle.cuh"
 #include "kernels/cuda/common/vectors.cuh"
 #include "kernels/cuda/device.hpp"
 
 namespace servecast::kernels::SERVECAST_DEVICE {
 
 inline constexpr int kDepth = 64;  // elements of k a stage: rows of 128 bytes in shared memory
-inline constexpr int kChunk = 8;   // elements that move together: 16 bytes
 inline constexpr int kRowChunks = kDepth / kChunk;
 
 // kM × kN elements of y a block, shared out among kWarpsM × kWarpsN warps.
@@ -34,10 +35,6 @@ struct Tile {
 using SmallTile = Tile<16, 64, 1, 4>;
 using MediumTile = Tile<64, 64, 2, 2>;
 using LargeTile = Tile<128, 128, 2, 4>;
-
-// Where a chunk of a row stands in shared memory: chunks are permuted within their row so that the eight rows that
-// ldmatrix reads at once lie in different banks.
-__device__ __forceinline__ int swizzled(int row, int chunk) { return row * kDepth + (chunk ^ row % 8) * kChunk; }
 
 // Our products, one or by groups; device pointers. The grid has tiles of rows along x and of columns along y.
 template <class X, class W, class Y>
@@ -92,18 +89,6 @@ __device__ Part part_of_block(const Product& product) {
   return {};
 }
 
-// d += a · b, 16 × 16 by 16 × 8. kTuring: the instructions that sm_75 has, for fp16.
-template <class T, bool kTuring>
-__device__ __forceinline__ void multiply_fragment(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
-                                                  std::uint32_t b1) {
-  if constexpr (kTuring) {
-    mma_m16n8k8(d, a[0], a[1], b0);
-    mma_m16n8k8(d, a[2], a[3], b1);
-  } else {
-    mma_m16n8k16<T>(d, a, b0, b1);
-  }
-}
-
 // A warp's part of the tile, as the tensor cores spread it over lanes.
 template <class Tile>
 struct Accumulators {
@@ -112,7 +97,7 @@ struct Accumulators {
   float at[kRows][kColumns][4] = {};
 
   // Adds the product of one stage: kDepth elements of k.
-  template <class T, bool kTuring>
+  template <class T, class Isa>
   __device__ __forceinline__ void multiply(const T* stage) {
     const int lane = lane_index();
     const int x_row = warp_index() / Tile::kColumnWarps * Tile::kWarpM + lane % 16;
@@ -121,15 +106,15 @@ struct Accumulators {
     for (int depth = 0; depth < kRowChunks; depth += 2) {
       std::uint32_t a[kRows][4];
 #pragma unroll
-      for (int i = 0; i < kRows; ++i) ldmatrix_x4(a[i], stage + swizzled(x_row + i * 16, depth + lane / 16));
+      for (int i = 0; i < kRows; ++i) ldmatrix_x4(a[i], stage + swizzled<kDepth>(x_row + i * 16, depth + lane / 16));
 #pragma unroll
       for (int j = 0; j < kColumns; j += 2) {
         std::uint32_t b[4];
-        ldmatrix_x4(b, stage + swizzled(weight_row + j * 8, depth + lane / 8 % 2));
+        ldmatrix_x4(b, stage + swizzled<kDepth>(weight_row + j * 8, depth + lane / 8 % 2));
 #pragma unroll
         for (int i = 0; i < kRows; ++i) {
-          multiply_fragment<T, kTuring>(at[i][j], a[i], b[0], b[1]);
-          multiply_fragment<T, kTuring>(at[i][j + 1], a[i], b[2], b[3]);
+          Isa::template multiply<T>(at[i][j], a[i], b[0], b[1]);
+          Isa::template multiply<T>(at[i][j + 1], a[i], b[2], b[3]);
         }
       }
     }

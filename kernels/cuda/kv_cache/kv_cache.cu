@@ -1,5 +1,6 @@
 // Launchers of what moves keys and values into, inside and out of the paged cache.
 #include "kernels/cuda/common/move_rows.cuh"
+#include "kernels/cuda/common/operands.hpp"
 #include "kernels/cuda/common/types.hpp"
 #include "kernels/cuda/kv_cache/append_kv.cuh"
 #include "kernels/cuda/launchers.hpp"
@@ -36,9 +37,10 @@ Status launch_append(const AppendKv& op, DeviceStream stream) {
                                op.kv.value_scales,
                                op.kv.key_scale,
                                op.kv.value_scale};
-  const std::int64_t heads = op.heads + std::int64_t{2} * op.kv.kv_heads;
-  const Grid grid{dim3(static_cast<unsigned>(op.tokens), grid_extent(ceil_div(heads, kHeadsPerBlock))),
-                  dim3(kAppendThreads), 0, stream};
+  const std::int64_t groups = ceil_div(op.heads + std::int64_t{2} * op.kv.kv_heads, kHeadsPerBlock);
+  if (Status status = check_blocks(groups, "heads"); !status.ok()) return status;
+  const Grid grid{dim3(static_cast<unsigned>(op.tokens), static_cast<unsigned>(groups)), dim3(kAppendThreads), 0,
+                  stream};
   return moves_wide<T, C>(op) ? launch(append_kv_kernel<T, C, kWide>, grid, tokens)
                               : launch(append_kv_kernel<T, C, 1>, grid, tokens);
 }
@@ -65,6 +67,7 @@ Status launch(const AppendKv& op, const Target& target, DeviceStream stream) {
 
 Status launch(const CopyBlocks& op, const Target& /*target*/, DeviceStream stream) {
   if (Status status = validate(op); !status.ok()) return status;
+  if (Status status = check_aligned(op, {"cache"}); !status.ok()) return status;
   if (op.pairs == 0) return {};
   const RowMoves moves{op.from_to, op.from_to + 1, 2, op.block_bytes / 16};
   return move_rows<uint4>(op.cache, op.cache, op.pairs, moves, stream);
@@ -72,6 +75,7 @@ Status launch(const CopyBlocks& op, const Target& /*target*/, DeviceStream strea
 
 Status launch(const GatherBlocks& op, const Target& /*target*/, DeviceStream stream) {
   if (Status status = validate(op); !status.ok()) return status;
+  if (Status status = check_aligned(op, {"cache", "packed"}); !status.ok()) return status;
   const std::int64_t units = op.block_bytes / 16;
   return op.scatter ? move_rows<uint4>(op.packed, op.cache, op.count, RowMoves{nullptr, op.list, 1, units}, stream)
                     : move_rows<uint4>(op.cache, op.packed, op.count, RowMoves{op.list, nullptr, 1, units}, stream);

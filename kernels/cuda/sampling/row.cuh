@@ -10,7 +10,6 @@
 namespace servecast::kernels::SERVECAST_DEVICE {
 
 inline constexpr int kRowThreads = 1024;
-inline constexpr int kRowWarps = kRowThreads / 32;
 
 using Mass = unsigned long long;
 

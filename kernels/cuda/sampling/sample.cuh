@@ -4,11 +4,11 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/cuda/common/numbers.hpp"
 #include "kernels/cuda/sampling/prefix.cuh"
 
 namespace servecast::kernels::SERVECAST_DEVICE {
 
-inline constexpr float kLog2E = 1.4426950408889634F;
 // The largest logit's mass, 2^44: a row of 2^19 such still has an exact sum of 64 bits.
 inline constexpr float kLargestMass = 17592186044416.0F;
 

@@ -15,6 +15,7 @@ std::vector<std::unique_ptr<Backend>> all_backends() {
   for (const CpuOptions& options : {CpuOptions{}, CpuOptions{2, false, {}}, CpuOptions{1, true, cpu::Isa::kPortable},
                                     CpuOptions{1, true, cpu::Isa::kAvx2}, CpuOptions{1, true, cpu::Isa::kAvx512}}) {
     std::unique_ptr<Backend> backend = make_cpu_backend(options);
+    CHECK((backend != nullptr) == (!options.isa || cpu::supported(*options.isa)));
     if (backend != nullptr) backends.push_back(std::move(backend));
   }
   return backends;

@@ -4,6 +4,7 @@
 
 #include "kernels/cases/lists.hpp"
 #include "kernels/cases/run.hpp"
+#include "kernels/emulation/backend.hpp"
 #include "tests/kernels/support/reference_backend.hpp"
 
 using namespace servecast::kernels;
@@ -40,14 +41,35 @@ std::string problem(const Case& subject, const std::function<void(Op&)>& fault) 
   return check(subject, backend).problem;
 }
 
+// Answers with the reference to another operation than the one that is launched.
+class MistakenBackend final : public Backend {
+ public:
+  using Mistake = std::function<void(Operation&)>;
+
+  explicit MistakenBackend(Mistake mistake) : mistake_(std::move(mistake)) {}
+
+  [[nodiscard]] const BackendInfo& info() const override { return perfect_.info(); }
+  [[nodiscard]] DeviceMemory& memory() override { return perfect_.memory(); }
+  Status launch(const Operation& operation, Stream stream) override {
+    Operation wrong = operation;
+    mistake_(wrong);
+    return perfect_.launch(wrong, stream);
+  }
+  Status synchronize() override { return {}; }
+  Status time(const TimingPlan& plan, const std::function<Status(std::int32_t, Stream)>& call,
+              std::vector<double>& seconds) override {
+    return perfect_.time(plan, call, seconds);
+  }
+
+ private:
+  ReferenceBackend perfect_;
+  Mistake mistake_;
+};
+
 // The answer to the same operands read wrongly: `mistake` changes the operation before the reference runs.
 template <class Op>
 std::string misread(const Case& subject, const std::function<void(Op&)>& mistake) {
-  ReferenceBackend backend([&](Operation& operation) {
-    Operation wrong = operation;
-    mistake(std::get<Op>(wrong));
-    CHECK(ReferenceBackend().launch(wrong, nullptr).ok());
-  });
+  MistakenBackend backend([&](Operation& operation) { mistake(std::get<Op>(operation)); });
   return check(subject, backend).problem;
 }
 
@@ -111,7 +133,7 @@ TEST_CASE("attention that reads another page, head or length answers visibly wro
       CHECK_FALSE(
           misread<DecodeAttention>(subject, [&](DecodeAttention& op) { op.contexts = contexts.data(); }).empty());
     }
-    // Heads 0 and 4 share nothing; a group of one too small mixes them.
+    // Another scale of the scores, and a window that cuts the oldest keys of the longest sequence.
     CHECK_FALSE(misread<DecodeAttention>(subject, [](DecodeAttention& op) { op.scale *= 1.1F; }).empty());
     CHECK_FALSE(misread<DecodeAttention>(subject, [](DecodeAttention& op) { op.window = 59; }).empty());
   }
@@ -155,6 +177,12 @@ TEST_CASE("a cache write to a wrong slot is found, and so is one that is missing
       wrong.slots = slots.data();
     });
     CHECK_FALSE(moved.empty());
+    const auto missing = misread<AppendKv>(subject, [&](AppendKv& wrong) {
+      slots.assign(wrong.slots, wrong.slots + 5);
+      slots[1] = -1;
+      wrong.slots = slots.data();
+    });
+    CHECK_MESSAGE(contains(missing, "keys: NaN in row"), missing);
     const auto padded = misread<AppendKv>(subject, [&](AppendKv& wrong) {
       slots.assign(wrong.slots, wrong.slots + 5);
       slots[4] = (slots[3] + 1) % 24;  // a token of padding, written
@@ -207,7 +235,25 @@ TEST_CASE("a token drawn with another uniform, cut or temperature is found") {
   CHECK_FALSE(misread<Sample>(subject, [](Sample& wrong) { wrong.temperature = 0.8F; }).empty());
 }
 
-TEST_CASE("what a back end refuses or lacks is the verdict, and memory goes back") {
+TEST_CASE("what a back end refuses is the verdict") {
+  EmulationOptions options;
+  options.emulator.architecture = 75;
+  const auto backend = make_emulated_backend(options);
+  CHECK(check(norm_case(), *backend).problem == "bf16 needs sm_80 or later; sm_75 has fp16");
+}
+
+TEST_CASE("memory that a back end lacks is the verdict, and what was taken goes back") {
+  constexpr std::int64_t kBytes = 4000;  // the first two operands and their guards
+  EmulationOptions options;
+  options.memory_bytes = kBytes;
+  const auto backend = make_emulated_backend(options);
+  CHECK(contains(check(norm_case(), *backend).problem, "there is not enough memory for "));
+  void* const all = backend->memory().allocate(kBytes);
+  CHECK(all != nullptr);
+  backend->memory().release(all);
+}
+
+TEST_CASE("each copy of a placed case answers by itself, and their memory goes back") {
   const Case subject = norm_case();
   ReferenceBackend backend;
   {

@@ -1,8 +1,7 @@
 // The ways through the CUDA kernels that the case lists, small as they are, do not take: rows that no vector access
-// fits, tiles of every size, whole vocabularies; and what is refused.
+// fits, tiles of every size, whole vocabularies.
 #include <doctest/doctest.h>
 #include <memory>
-#include <string>
 #include <tuple>
 
 #include "kernels/emulation/backend.hpp"
@@ -66,13 +65,6 @@ AppendKv append(DType cache, std::int32_t head_dim, std::int32_t rotary) {
   return op;
 }
 
-std::string refusal(int architecture, const Operation& operation) {
-  const Case subject({"refused", operation, {}, 3});
-  const Status status = emulated(architecture)->launch(subject.operation(), nullptr);
-  CHECK(status.code() == Status::Code::kUnsupported);
-  return status.message();
-}
-
 }  // namespace
 
 TEST_CASE("products of every tile, with ragged edges in all three dimensions") {
@@ -130,18 +122,4 @@ TEST_CASE("whole vocabularies are sampled and verified") {
   verify.drafted = 3;
   verify.vocabulary = 151'936;
   check_both(verify);
-}
-
-TEST_CASE("what an architecture or the back end lacks is refused by name") {
-  CHECK(refusal(75, gemm(DType::kBf16, 1, 8, 8)) == "bf16 needs sm_80 or later; sm_75 has fp16");
-  CHECK(refusal(75, RmsNorm{}) == "bf16 needs sm_80 or later; sm_75 has fp16");
-  CHECK(refusal(75, gemm(DType::kFp8, 1, 8, 8)) == "fp8 needs sm_80 or later; sm_75 has fp16 and int8");
-  CHECK(refusal(90, gemm(DType::kF32, 1, 8, 8)) == "f32 is not a type of the CUDA set, which computes in bf16 and f16");
-  Gemm by_library = gemm(DType::kBf16, 1, 8, 8);
-  by_library.method = GemmMethod::kLibrary;
-  CHECK(refusal(90, by_library) == "cuBLASLt does not run under emulation; our own product does");
-  Gemm small_groups = gemm(DType::kBf16, 1, 8, 8);
-  small_groups.weight_type = DType::kInt4;
-  small_groups.group = 4;
-  CHECK(refusal(90, small_groups) == "int4 weights need groups of a multiple of 8 elements");
 }

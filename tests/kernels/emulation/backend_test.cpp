@@ -1,5 +1,6 @@
 #include "kernels/emulation/backend.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <doctest/doctest.h>
 #include <memory>
@@ -105,12 +106,17 @@ TEST_CASE("timing measures the CPU's time for one call") {
     for (std::uint64_t i = 0; i < 5'000'000; ++i) sum = sum + i;
     return Status();
   };
-  REQUIRE(backend->time({.warmups = 0, .calls = 1, .replays = 2}, busy, seconds).ok());
-  for (const double time : seconds) CHECK(time > 1e-3);
-  const double once = seconds[1];
-  REQUIRE(backend->time({.warmups = 0, .calls = 4, .replays = 1}, busy, seconds).ok());
-  CHECK(seconds[0] > once / 2);
-  CHECK(seconds[0] < once * 2);
+  // What else the machine does slows single calls down; the fastest of many is the work itself.
+  const auto fastest = [&](std::int32_t calls) {
+    REQUIRE(backend->time({.warmups = 1, .calls = calls, .replays = 8}, busy, seconds).ok());
+    return *std::min_element(seconds.begin(), seconds.end());
+  };
+  const double once = fastest(1);
+  CHECK(once > 1e-3);
+  // A mean over eight calls, and no sum: far from eight times as much, in either direction.
+  const double each = fastest(8);
+  CHECK(each > once / 4);
+  CHECK(each < once * 4);
 }
 
 }  // namespace servecast::kernels

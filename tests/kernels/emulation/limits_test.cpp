@@ -25,25 +25,31 @@ TEST_CASE("a block has the shared memory of its architecture and not a byte more
   const std::pair<int, std::int64_t> kib_of_architecture[] = {{75, 64},  {80, 163},  {86, 99},   {89, 99},
                                                               {90, 227}, {100, 227}, {103, 227}, {120, 99}};
   for (const auto& [architecture, kib] : kib_of_architecture) {
-    CHECK(refusal(architecture, kib * 1024).empty());
-    std::string expected = std::to_string(kib * 1024 + 1);
-    expected += " bytes of shared memory: a block of sm_";
+    const std::int64_t most = kib * 1024 - emulation::kStaticAllowance;
+    CHECK(refusal(architecture, most).empty());
+    std::string expected = std::to_string(most + 1);
+    expected += " bytes of dynamic shared memory: beside static one a block of sm_";
     expected += std::to_string(architecture);
     expected += " has at most ";
-    expected += std::to_string(kib * 1024);
-    CHECK(refusal(architecture, kib * 1024 + 1) == expected);
+    expected += std::to_string(most);
+    CHECK(refusal(architecture, most + 1) == expected);
+    CHECK_FALSE(refusal(architecture, kib * 1024).empty());  // no room for static shared memory
   }
   CHECK(refusal(70, 0) == "the emulator has no table for sm_70");
 }
 
-TEST_CASE("more than 48 KB of shared memory need the opt-in, which launch() asks for") {
-  constexpr std::int64_t kBytes = emulation::kSharedWithoutOptIn;
+TEST_CASE("more than 48 KB of dynamic and static shared memory need the opt-in, which launch() asks for") {
+  constexpr std::int64_t kBytes = emulation::kSharedWithoutOptIn - emulation::kStaticAllowance;
   const emulation::Body body{[](void*) {}, nullptr};
   CHECK_NOTHROW(emulation::run({}, {1, 1, kBytes, false}, body));
   CHECK_NOTHROW(emulation::run({}, {1, 1, kBytes + 1, true}, body));
   CHECK_THROWS_WITH_AS(emulation::run({}, {1, 1, kBytes + 1, false}, body),
-                       "49153 bytes of shared memory: a block of sm_90 has at most 49152 without the opt-in",
+                       "48129 bytes of dynamic shared memory: beside static one a block of sm_90 has at most 48128 "
+                       "without the opt-in",
                        emulation::Error);
+  for (const std::int64_t bytes : {kBytes, kBytes + 1, emulation::kSharedWithoutOptIn}) {
+    CHECK(refusal(90, bytes).empty());
+  }
 }
 
 TEST_CASE("blocks and grids have the extents that CUDA allows") {

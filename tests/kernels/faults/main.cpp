@@ -1,13 +1,17 @@
 // Runs cases of one operator under emulation and says what it saw: the eyes of planted_faults.py, and what sanitizers
 // are run on.
 //
-// Usage: runner cases|far OPERATOR FILTER lazy|eager SEED [MOST_FLOPS]
-// Prints "KIND: CASE: problem" for the first of each kind and "N cases". Exits with 1 if there was a problem.
+// Usage: runner operators
+//        runner cases|far OPERATOR FILTER lazy|eager SEED [MOST_FLOPS]
+// The first prints the operators' names, a line each. The second prints "KIND: CASE: problem" for the first of each
+// kind and "N cases", and exits with 1 if there was a problem.
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <map>
 #include <string>
+#include <utility>
+#include <variant>
 
 #include "kernels/cases/lists.hpp"
 #include "kernels/cases/run.hpp"
@@ -36,9 +40,18 @@ std::string problem_of(const CaseShape& shape, bool far, Backend& backend) {
   return far ? far_problem(subject, backend) : check(subject, backend).problem;
 }
 
+template <std::size_t... kIndices>
+void print_operators(std::index_sequence<kIndices...>) {
+  for (const auto name : {name_of(Operation(std::in_place_index<kIndices>))...}) std::puts(std::string(name).c_str());
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
+  if (count == 2 && std::string(arguments[1]) == "operators") {
+    print_operators(std::make_index_sequence<std::variant_size_v<Operation>>());
+    return 0;
+  }
   if (count < 6) return 2;
   const double most_flops = count > 6 ? std::strtod(arguments[6], nullptr) : std::numeric_limits<double>::infinity();
   const bool far = std::string(arguments[1]) == "far";

@@ -101,7 +101,8 @@ def found_by(options, fault):
                 if sound_is_wrong:
                     return False, f"{fault.name}: FALSE ALARM: the sound kernels: {complaint}"
                 order = "in order" if seed == 0 else f"shuffled by {seed}"
-                return True, f"{fault.name}: found by {words.splitlines()[0]} ({copies} copies, {order})"
+                first = next(iter(words.splitlines()), "an exit without a word")
+                return True, f"{fault.name}: found by {first} ({copies} copies, {order})"
         except Stale as stale:
             return False, f"{fault.name}: STALE: {stale}"
         except subprocess.CalledProcessError:

@@ -8,31 +8,24 @@ import os
 import subprocess
 import sys
 
-OPERATORS = [
-    "prefill_attention",
-    "decode_attention",
-    "latent_decode_attention",
-    "naive_attention",
-    "append_kv",
-    "copy_blocks",
-    "gather_blocks",
-    "rms_norm",
-    "activation",
-    "embedding",
-    "gemm",
-    "grouped_gemm",
-    "route_experts",
-    "combine_experts",
-    "sample",
-    "verify_draft",
-]
 SEED = "7"
 OPTIONS = {"TSAN_OPTIONS": "halt_on_error=1", "ASAN_OPTIONS": "detect_leaks=0"}
+TIMEOUT = 1800  # seconds for the cases of one operator
+
+
+def operators_of(program):
+    done = subprocess.run([program, "operators"], capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout.split()
 
 
 def problem_of(program, operator, copies, most_flops):
     command = [program, "cases", operator, "", copies, SEED, most_flops]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | OPTIONS, check=False)
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=os.environ | OPTIONS, timeout=TIMEOUT, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"{operator}: it did not end in {TIMEOUT} s"
     print(f"{operator}: {done.stdout.splitlines()[-1] if done.stdout else 'nothing ran'}", flush=True)
     if done.returncode != 0 or "Sanitizer" in done.stderr or done.stdout.strip() == "0 cases":
         return f"{operator}: exit {done.returncode}\n{done.stdout}{done.stderr}"
@@ -40,9 +33,10 @@ def problem_of(program, operator, copies, most_flops):
 
 
 def main(program, copies, most_flops):
-    problems = [problem_of(program, operator, copies, most_flops) for operator in OPERATORS]
-    print("\n".join(filter(None, problems)) or "nothing found")
-    return 1 if any(problems) else 0
+    operators = operators_of(program)
+    problems = [problem_of(program, operator, copies, most_flops) for operator in operators]
+    print("\n".join(filter(None, problems)) or f"nothing found in {len(operators)} operators")
+    return 1 if any(problems) or not operators else 0
 
 
 if __name__ == "__main__":

@@ -60,12 +60,12 @@ TEST_CASE("the report counts cases by operator and sets speeds against ceilings"
 }
 
 TEST_CASE("the report tells the batches of whole steps apart") {
-  const std::string text =
-      markdown({.measurements =
-                    "{\"operator\":\"step\",\"record\":\"point\",\"group\":\"step\",\"parts\":[{\"operator\":\"gemm\","
-                    "\"m\":16,\"times\":32},{\"operator\":\"decode_attention\",\"head_dim\":128,\"sequences\":16,"
-                    "\"query_tokens\":16,\"context_tokens\":32768,\"times\":32}],\"median_s\":1e-2}\n"},
-               {});
+  PhaseTexts texts;
+  texts.measurements =
+      "{\"operator\":\"step\",\"record\":\"point\",\"group\":\"step\",\"parts\":[{\"operator\":\"gemm\","
+      "\"m\":16,\"times\":32},{\"operator\":\"decode_attention\",\"head_dim\":128,\"sequences\":16,"
+      "\"query_tokens\":16,\"context_tokens\":32768,\"times\":32}],\"median_s\":1e-2}\n";
+  const std::string text = markdown(texts, {});
   CHECK(text.find("| operator:step decode_attention times:32 head_dim:128 sequences:16 query_tokens:16 "
                   "context_tokens:32768 |") != std::string::npos);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <sys/mman.h>
 #include <utility>
@@ -66,9 +67,10 @@ class HostRun {
 
  private:
   [[nodiscard]] std::size_t index_of(std::string_view name) const {
-    std::size_t index = 0;
-    while (buffers_[index].name != name) ++index;
-    return index;
+    const auto named = [&](const Buffer& buffer) { return buffer.name == name; };
+    const auto found = std::find_if(buffers_.begin(), buffers_.end(), named);
+    if (found == buffers_.end()) throw std::logic_error("there is no operand " + std::string(name));
+    return static_cast<std::size_t>(found - buffers_.begin());
   }
 
   // Every array of the cache begins with as many pages as put its keys `kFar` bytes away.

@@ -26,13 +26,11 @@ void check_orders(int architecture, CaseSet set) {
   };
   for (const std::string_view operation :
        {"prefill_attention", "decode_attention", "naive_attention", "append_kv", "copy_blocks", "gather_blocks",
-        "rms_norm", "activation", "embedding", "route_experts", "combine_experts", "sample", "verify_draft"}) {
+        "rms_norm", "activation", "embedding", "gemm", "grouped_gemm", "route_experts", "combine_experts", "sample",
+        "verify_draft"}) {
     check_cases(set, operation, backends);
   }
-  if (set == CaseSet::kCuda75) return;
-  for (const std::string_view operation : {"latent_decode_attention", "gemm", "grouped_gemm"}) {
-    check_cases(set, operation, backends);
-  }
+  if (set != CaseSet::kCuda75) check_cases(set, "latent_decode_attention", backends);  // which sm_75 lacks
 }
 
 }  // namespace

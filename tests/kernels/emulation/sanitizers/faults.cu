@@ -1,4 +1,4 @@
-// Kernels with one planted fault each, and their right forms, for sanitizers_test.py: run under the address or the
+// Kernels with one planted fault each, and their right forms, for planted_faults.py: run under the address or the
 // thread sanitizer, the line marked with the fault's name must be found, and the right forms must pass.
 //
 // Usage: faults NAME. Exits with 0 if the kernel ran to its end.
