@@ -37,7 +37,7 @@ inline std::string printed(double value, int decimals) {
   return text;
 }
 
-inline doctest::Approx closed(double value) { return doctest::Approx(value).epsilon(1e-9); }
+inline doctest::Approx closed(double value) { return doctest::Approx(value).epsilon(1e-9).scale(0); }
 
 inline double real(std::int64_t count) { return static_cast<double>(count); }
 inline double gb(Bytes bytes) { return real(bytes.count()) / kGb; }

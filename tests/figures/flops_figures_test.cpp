@@ -55,7 +55,7 @@ TEST_CASE("S0-42: the operators' bound of the same prefill lies within 1 % of th
   const RooflineModel roofline(shipped_model("llama-3.1-8b"), shipped_device("a100-80g-sxm"), {});
   const RooflineBound bound = roofline.bound(prefill_step(chunk));
   CHECK(bound.compute_s > bound.memory_s);
-  CHECK(bound.compute_s == doctest::Approx(0.4117).epsilon(0.01));
+  CHECK(bound.compute_s == doctest::Approx(0.4117).epsilon(0.01).scale(0));
 }
 
 TEST_CASE("S2-04: a layer of width 4096 costs 24 D^2 = 402.65 MFLOP a token, one of Llama-3.1-8B 436.21") {

@@ -118,7 +118,7 @@ TEST_CASE("S0-43: a long prompt among 32 decodes stalls Orca for its prefill; V0
   const Effect sarathi = run(SarathiOptions{});
   INFO("orca ", orca.longest_gap_s, " ", orca.ttft_s, " v0 ", v0.longest_gap_s, " ", v0.ttft_s, " sarathi ",
        sarathi.longest_gap_s, " ", sarathi.ttft_s, " prefill ", prefill_s(prompt));
-  CHECK(orca.longest_gap_s == doctest::Approx(prefill_s(prompt)).epsilon(0.05));
+  CHECK(orca.longest_gap_s == doctest::Approx(prefill_s(prompt)).epsilon(0.05).scale(0));
   CHECK(v0.ttft_s <= orca.ttft_s);
   CHECK(orca.ttft_s <= sarathi.ttft_s);
   CHECK(sarathi.longest_gap_s < 0.25 * orca.longest_gap_s);

@@ -1,6 +1,9 @@
-// Predicted collectives beside measured ones: NVIDIA AIConfigurator's tables (Apache-2.0, 2026). No constant of
-// costmodel/nccl_tuning.hpp or of topologies/ is fitted to them, but the engine's all-reduce takes its latency and its
-// share of the link from the device's sheet and efficiency, which are (up to 128 MB).
+// Predicted collectives beside measured ones: NVIDIA AIConfigurator's tables (Apache-2.0, 2026), whose NCCL is 2.27.3
+// and 2.29.2, while costmodel/nccl_tuning.hpp is of 2.20.3. Its constants are not fitted to the tables, nor are those
+// of topologies/ but one: the bandwidth between the sockets of pcie-l40s is worked back from a row of the table of
+// L40S. The engine's all-reduce takes its latency and its share of the link from the device's sheet and efficiency,
+// which are fitted to them too (up to 128 MB). All bounds here were set after the errors were seen, a little above
+// them: they guard against regressions and say nothing of machines that the tables lack.
 #include <algorithm>
 #include <cmath>
 #include <doctest/doctest.h>
@@ -58,8 +61,13 @@ struct Machine {
 
 using Wanted = bool (*)(const Row&);
 
-// Mean of |predicted / measured - 1| for each kind of collective.
-std::map<std::string, double> mean_errors(const Machine& machine, Wanted wanted) {
+struct Error {
+  double mean = 0;  // of |predicted / measured - 1|
+  std::size_t rows = 0;
+};
+
+// For each kind of collective that the table has.
+std::map<std::string, Error> mean_errors(const Machine& machine, Wanted wanted) {
   const Topology topology =
       load_topology(SERVECAST_SOURCE_DIR "/topologies/" + std::string(machine.topology) + ".yaml");
   const DeviceSheet device = load_device(SERVECAST_SOURCE_DIR "/devices/" + std::string(machine.device) + ".yaml");
@@ -72,13 +80,34 @@ std::map<std::string, double> mean_errors(const Machine& machine, Wanted wanted)
     const Collectives group(routes, ranks, CustomAllReduce::of(device));
     errors[row.what].push_back(std::abs(predicted(row, group) / row.seconds - 1));
   }
-  std::map<std::string, double> means;
+  std::map<std::string, Error> means;
   for (const auto& [what, list] : errors) {
-    means[what] = std::accumulate(list.begin(), list.end(), 0.0) / static_cast<double>(list.size());
-    MESSAGE(machine.table << " " << what << ": mean error " << std::lround(100 * means[what]) << " % of "
+    const double sum = std::accumulate(list.begin(), list.end(), 0.0);
+    means[what] = {sum / static_cast<double>(list.size()), list.size()};
+    MESSAGE(machine.table << " " << what << ": mean error " << std::lround(100 * means[what].mean) << " % of "
                           << list.size());
   }
   return means;
+}
+
+// All four kinds, of 2, 4 and 8 ranks in 21 sizes each.
+void check_nccl(const Machine& machine, double bound) {
+  const auto errors = mean_errors(machine, [](const Row&) { return true; });
+  CAPTURE(machine.table);
+  for (const char* what : {"all_gather", "all_reduce", "alltoall", "reduce_scatter"}) {
+    CAPTURE(what);
+    REQUIRE(errors.count(what) == 1);
+    CHECK(errors.at(what).rows == 63);
+    CHECK(errors.at(what).mean < bound);
+  }
+}
+
+void check_custom(const Machine& machine, Wanted wanted, std::size_t rows, double bound) {
+  const auto errors = mean_errors(machine, wanted);
+  CAPTURE(machine.table);
+  REQUIRE(errors.count("vLLM_custom_graph") == 1);
+  CHECK(errors.at("vLLM_custom_graph").rows == rows);
+  CHECK(errors.at("vLLM_custom_graph").mean < bound);
 }
 
 bool absent() {
@@ -89,42 +118,31 @@ bool absent() {
 
 }  // namespace
 
-TEST_CASE("NCCL's collectives on Hopper with NVSwitch are predicted within a quarter on average, 512 B to 512 MB") {
+TEST_CASE("regression guard: NCCL's collectives on Hopper with NVSwitch within a quarter on average, 512 B to 512 MB") {
   if (absent()) return;
-  for (const Machine& machine : {Machine{"dgx-h100", "h100-sxm", "h100_sxm/nccl_2.29.2.csv"},
-                                 Machine{"dgx-h200", "h200", "h200_sxm/nccl_2.29.2.csv"}}) {
-    for (const auto& [what, error] : mean_errors(machine, [](const Row&) { return true; })) {
-      CAPTURE(what);
-      CHECK(error < 0.25);
-    }
-  }
+  check_nccl({"dgx-h100", "h100-sxm", "h100_sxm/nccl_2.29.2.csv"}, 0.25);
+  check_nccl({"dgx-h200", "h200", "h200_sxm/nccl_2.29.2.csv"}, 0.25);
 }
 
-TEST_CASE("on A100, whose measured steps are half as long again as NCCL counts on, within two fifths") {
+TEST_CASE("regression guard: on A100, whose steps take half as long again as NCCL counts on, within 42 %") {
   if (absent()) return;
-  for (const auto& [what, error] :
-       mean_errors({"dgx-a100", "a100-80g-sxm", "a100_sxm/nccl_2.27.3.csv"}, [](const Row&) { return true; })) {
-    CAPTURE(what);
-    CHECK(error < 0.42);
-  }
+  check_nccl({"dgx-a100", "a100-80g-sxm", "a100_sxm/nccl_2.27.3.csv"}, 0.42);
 }
 
-TEST_CASE("vLLM's own all-reduce is predicted within a sixth on average where vLLM uses it") {
+TEST_CASE("regression guard: vLLM's own all-reduce within a sixth on average where vLLM uses it") {
   if (absent()) return;
-  for (const Machine& machine : {Machine{"dgx-h100", "h100-sxm", "h100_sxm/vllm_custom_allreduce.csv"},
-                                 Machine{"dgx-h200", "h200", "h200_sxm/vllm_custom_allreduce.csv"},
-                                 Machine{"dgx-a100", "a100-80g-sxm", "a100_sxm/vllm_custom_allreduce.csv"}}) {
-    const double error =
-        mean_errors(machine, [](const Row& row) { return row.bytes <= 8 << 20; }).at("vLLM_custom_graph");
-    CHECK(error < 0.16);
-  }
+  const auto used = [](const Row& row) { return row.bytes < 8 << 20; };
+  check_custom({"dgx-h100", "h100-sxm", "h100_sxm/vllm_custom_allreduce.csv"}, used, 45, 0.16);
+  check_custom({"dgx-h200", "h200", "h200_sxm/vllm_custom_allreduce.csv"}, used, 45, 0.16);
+  check_custom({"dgx-a100", "a100-80g-sxm", "a100_sxm/vllm_custom_allreduce.csv"}, used, 45, 0.16);
 }
 
-// The topology's bandwidth between sockets is worked back from four GPUs, and held here against eight. Small messages
-// are left out: no engine uses this kernel for eight GPUs over PCIe, so its latency there is not modelled.
-TEST_CASE("large two-shot all-reduces of eight L40S take what crosses the sockets, within a seventh") {
+// The topology's bandwidth between sockets is worked back from four GPUs of the same table, and held here against
+// eight. Small messages are left out: no engine uses this kernel for eight GPUs over PCIe, so its latency there is not
+// modelled.
+TEST_CASE(
+    "regression guard: large two-shot all-reduces of eight L40S take what crosses the sockets, within a seventh") {
   if (absent()) return;
-  const auto errors = mean_errors({"pcie-l40s", "l40s", "l40s/vllm_custom_allreduce.csv"},
-                                  [](const Row& row) { return row.ranks == 8 && row.bytes >= 16 << 20; });
-  CHECK(errors.at("vLLM_custom_graph") < 0.14);
+  const auto large = [](const Row& row) { return row.ranks == 8 && row.bytes >= 16 << 20; };
+  check_custom({"pcie-l40s", "l40s", "l40s/vllm_custom_allreduce.csv"}, large, 7, 0.14);
 }

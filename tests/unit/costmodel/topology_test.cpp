@@ -152,6 +152,25 @@ TEST_CASE("bad topologies are refused with file, line, field and a suggestion") 
   CHECK(message_of("topology: [a\n").find("is not valid YAML") != std::string::npos);
 }
 
+TEST_CASE("wiring has no meaning within a group, and more links than a machine could hold are refused") {
+  CHECK(message_of(changed("to: nvswitch, type: nvlink}", "to: gpu, type: nvlink, wiring: spread}")) ==
+        "x.yaml:26: hosts.host.links[0].wiring: a group joined with itself joins all its pairs, without wiring");
+  // All pairs of 1,024 are 523,776 cables.
+  const auto spines = [](const std::string& count, const std::string& link) {
+    return changed(
+        "    leaf: {kind: switch}\n  links:\n",
+        "    leaf: {kind: switch}\n    spine: {kind: switch, count: " + count + "}\n  links:\n    - " + link + "\n");
+  };
+  const std::string within = "{from: spine, to: spine, type: wire}";
+  const std::string refused = "x.yaml:34: network.links[0]: more than 1048576 one-way links";
+  CHECK(message_of(spines("1024", within)) == "no error");
+  CHECK(message_of(spines("1025", within)) == refused);
+  CHECK(message_of(spines("65000", within)) == refused);
+  const std::string full = "{from: gpu, to: spine, type: wire, wiring: full}";
+  CHECK(message_of(spines("32000", full), 4) == "no error");  // 16 GPUs
+  CHECK(message_of(spines("33000", full), 4) == refused);
+}
+
 TEST_CASE("hosts that nothing joins are refused by the names of two GPUs") {
   std::string alone = kSampleTopology;
   alone.resize(alone.find("network:"));
