@@ -16,9 +16,10 @@ namespace servecast {
 [[nodiscard]] std::string result_table(const Study& study, const std::vector<PreparedPoint>& points,
                                        const std::vector<PointResult>& results);
 
-// Asked and realised load, and each note once, with the points it belongs to.
 // What each replica of the point did; of many, the first ones. Empty where there is one replica.
 [[nodiscard]] std::string replica_table(const PointResult& result);
+
+// Asked and realised load, and each note once, with the points it belongs to.
 [[nodiscard]] std::string result_notes(const std::vector<PreparedPoint>& points,
                                        const std::vector<PointResult>& results);
 

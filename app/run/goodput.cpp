@@ -27,6 +27,7 @@ struct PointAtRate {
     WorkloadSpec& spec = point.experiment.workload.spec;
     spec.arrivals = at_rate(spec.arrivals, rate, trace_of(of));
     spec.seed = seed;
+    point.experiment.seed = seed;  // routers draw from it
     prepared.point = &point;
   }
   PointAtRate(const PointAtRate&) = delete;

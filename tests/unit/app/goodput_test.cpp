@@ -79,6 +79,27 @@ TEST_CASE("a wait that grows by less than a request's own length is noise") {
   CHECK(stability_with(400, 150, [](std::uint32_t i) { return 0.05 * i; }) == Stability::kStable);
 }
 
+TEST_CASE("requests that a horizon left open do not shorten what a request takes") {
+  RequestTable requests;
+  for (std::uint32_t i = 0; i < 400; ++i) {
+    Request& request = requests.add({kStart + std::chrono::seconds{i}, Tokens{10}, Tokens{2}, Tokens{2}});
+    if (i >= 300) continue;  // still open, and they did not wait
+    request.last_token_at = request.arrived_at + std::chrono::seconds{300};
+    request.outcome = Outcome::kCompleted;
+  }
+  CHECK(stability_of(requests) == Stability::kTooShort);
+}
+
+TEST_CASE("each seed of a search draws its own routing") {
+  Searched point(
+      "servecast: 1\nmodel: llama-3.1-8b\ndevice: h100-sxm\n"
+      "workload:\n  lengths: {prompt: {fixed: 900}, output: {fixed: 90}}\n"
+      "  arrivals: {uniform: {rate: 60}}\n  requests: 400\n"
+      "deployment: {policy: orca, replicas: 3, router: random}\nslo: {ttft_s: 0.1}\n");
+  // Lengths and arrivals are fixed: only the router's draws can differ.
+  CHECK(find_goodput(point.point, 1, 0.001).rate_per_s != find_goodput(point.point, 2, 0.001).rate_per_s);
+}
+
 TEST_CASE("arrivals within the life of one request, or very few, say nothing") {
   CHECK(stability_with(400, 300, [](std::uint32_t) { return 0; }) == Stability::kTooShort);
   CHECK(stability_with(30, 1, [](std::uint32_t) { return 0; }) == Stability::kTooShort);
