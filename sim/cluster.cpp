@@ -86,7 +86,7 @@ void Cluster::bring_along(ReplicaId id, const Moment& until) {
   if (in_order_) {
     take_snapshot(events_.least());
     next_ = std::min(next_, events_.runner_up(Moment{}).at);
-    if (takes_snapshots_) next_ = std::min(next_, snapshot_before(events_.least()) + snapshot_age_);
+    if (takes_snapshots_) next_ = std::min(next_, after(snapshot_before(events_.least()), snapshot_age_));
     replica.handle_next();
   } else {
     for (Moment next = replica.next_event(); next < until && next.at <= until_; next = replica.next_event()) {

@@ -48,6 +48,7 @@ class Cluster final : Replica::Outside {
     Role role = Role::kBoth;
     State state = State::kTakes;
     std::int64_t sent = 0, ended = 0, handed_over = 0, lost = 0;  // requests
+    std::int64_t orders = 0;                                      // so far; a start belongs to one of them
     SimTime up_since = kStart, last_end = kStart, drains_since = kStart;
     Duration up{0};         // until it was last away
     Duration busy_seen{0};  // by the autoscaler, when it last looked
@@ -61,6 +62,10 @@ class Cluster final : Replica::Outside {
   struct Returning {
     std::uint32_t request;
     SimTime back_at;
+  };
+  struct Starting {
+    ReplicaId replica;
+    std::int64_t order;  // of that replica's; one that is not its latest is of no matter any more
   };
   struct Transfer {
     Handover handover;
@@ -107,7 +112,8 @@ class Cluster final : Replica::Outside {
   void leave(ReplicaId id, SimTime at);
   void let_go(ReplicaId id);
   void scale();
-  void order(ReplicaId id);
+  void order(ReplicaId id, Duration start);
+  void has_started(const Starting& starting);
   [[nodiscard]] FleetLoad fleet_load();
   [[nodiscard]] std::unique_ptr<Replica> make_replica(ReplicaId id);
 
@@ -149,10 +155,10 @@ class Cluster final : Replica::Outside {
   SimTime pull_at_ = kNever;               // when the first of them is asked about again
   std::vector<std::uint64_t> affinities_;  // by request; shorter where the last ones have none
   const Membership* membership_ = nullptr;
-  std::vector<Change> changes_;      // in order of time
-  std::size_t next_change_ = 0;      // of those
-  std::deque<Returning> returning_;  // whose replica failed
-  SimTime looks_at_ = kNever;        // the autoscaler, next
+  std::size_t next_change_ = 0;                // of its changes
+  std::multimap<SimTime, Starting> starting_;  // by when they take requests
+  std::deque<Returning> returning_;            // whose replica failed
+  SimTime looks_at_ = kNever;                  // the autoscaler, next
   bool looked_in_vain_ = false;
   std::int64_t ordered_ = 0;
   std::int64_t tokens_thrown_away_ = 0;

@@ -10,17 +10,18 @@ namespace servecast {
 void Cluster::start_membership(const Membership& membership) {
   assert(!decode_);
   membership_ = &membership;
-  changes_ = membership.changes;
   for (const ReplicaId id : membership.not_at_first) {
     node(id).state = Node::State::kAway;
     loads_.takes_requests(id, false);
   }
-  if (membership.autoscaler != nullptr) looks_at_ = kStart + membership.look_every;
+  if (membership.autoscaler != nullptr) looks_at_ = after(kStart, membership.look_every);
 }
 
 SimTime Cluster::next_change() const {
   if (membership_ == nullptr || all_over()) return kNever;
-  SimTime next = next_change_ < changes_.size() ? changes_[next_change_].at : kNever;
+  const std::vector<Change>& changes = membership_->changes;
+  SimTime next = next_change_ < changes.size() ? changes[next_change_].at : kNever;
+  if (!starting_.empty()) next = std::min(next, starting_.begin()->first);
   if (!returning_.empty()) next = std::min(next, returning_.front().back_at);
   if (looks_at_ == kNever) return next;
   // A look that changes nothing where nothing else moves would be the first of infinitely many.
@@ -34,9 +35,13 @@ bool Cluster::all_over() const { return ended_ == requests_.size() && arrivals_.
 void Cluster::changes_due() {
   bring_along(Moment{now_, Phase::kChange});
   if (all_over()) return;
-  for (; next_change_ < changes_.size() && changes_[next_change_].at == now_; ++next_change_) {
-    const Change change = changes_[next_change_];
-    change.kind == ChangeKind::kFails ? fail(change.replica) : join(change.replica);
+  const std::vector<Change>& changes = membership_->changes;
+  for (; next_change_ < changes.size() && changes[next_change_].at == now_; ++next_change_) {
+    const Change& change = changes[next_change_];
+    change.kind == ChangeKind::kFails ? fail(change.replica) : order(change.replica, change.start);
+  }
+  for (; !starting_.empty() && starting_.begin()->first == now_; starting_.erase(starting_.begin())) {
+    has_started(starting_.begin()->second);
   }
   while (!returning_.empty() && returning_.front().back_at == now_) {
     const std::uint32_t request = returning_.front().request;
@@ -46,7 +51,7 @@ void Cluster::changes_due() {
   }
   if (looks_at_ == now_) {
     scale();
-    looks_at_ = now_ + membership_->look_every;
+    looks_at_ = after(now_, membership_->look_every);
   }
 }
 
@@ -64,7 +69,7 @@ void Cluster::fail(ReplicaId id) {
     request.preemptions = 0;
     ++request.retries;
     request.time_in(Cause::kPreempted) -= now_.time_since_epoch();
-    returning_.push_back({lost.request, now_ + membership_->retry.delay});
+    returning_.push_back({lost.request, after(now_, membership_->retry.delay)});
   }
   leave(id, now_);
 }
@@ -111,7 +116,7 @@ void Cluster::scale() {
       join(ReplicaId{i});
       --more;
     } else if (candidate.state == Node::State::kAway) {
-      order(ReplicaId{i});
+      order(ReplicaId{i}, membership_->provisioning);
       --more;
     }
   }
@@ -125,14 +130,22 @@ void Cluster::scale() {
   }
 }
 
-void Cluster::order(ReplicaId id) {
+// One that is there, or on its way, needs no time to start; one that drains only has to stay.
+void Cluster::order(ReplicaId id, Duration start) {
+  Node& ordered = node(id);
+  if (start == Duration{0} || ordered.state == Node::State::kTakes || ordered.state == Node::State::kDrains) {
+    return join(id);
+  }
+  if (ordered.state == Node::State::kOrdered) return;
   ++ordered_;
-  node(id).state = Node::State::kOrdered;
-  node(id).up_since = now_;  // it is paid for while it starts
-  const Change change{now_ + membership_->provisioning, ChangeKind::kJoins, id};
-  const auto later = [](const Change& a, const Change& b) { return a.at < b.at; };
-  const auto from = changes_.begin() + static_cast<std::ptrdiff_t>(next_change_);
-  changes_.insert(std::upper_bound(from, changes_.end(), change, later), change);
+  ordered.state = Node::State::kOrdered;
+  ordered.up_since = now_;  // it is paid for while it starts
+  starting_.emplace(after(now_, start), Starting{id, ++ordered.orders});
+}
+
+void Cluster::has_started(const Starting& starting) {
+  const Node& started = node(starting.replica);
+  if (started.state == Node::State::kOrdered && started.orders == starting.order) join(starting.replica);
 }
 
 // A replica that takes nothing more goes when its last request has ended.

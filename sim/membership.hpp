@@ -11,14 +11,15 @@
 namespace servecast {
 
 enum class ChangeKind : std::uint8_t {
-  kFails,  // at once: what it computes and all KV it holds are lost
-  kJoins,  // empty, and takes requests from then on
+  kFails,  // at once: what it computes and all KV it holds are lost; one that is not there cannot
+  kJoins,  // empty; takes requests once it has started
 };
 
 struct Change {
   SimTime at;
   ChangeKind kind;
   ReplicaId replica;
+  Duration start{0};  // of one that joins: until it takes requests; it counts as up meanwhile
 };
 
 // What becomes of the requests of a replica that fails. None is lost: each is routed again.

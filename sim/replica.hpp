@@ -30,14 +30,14 @@ struct ReplicaConfig {
   bool deliver_at_batch_end = false;  // and its tokens are delivered only then
   bool async_scheduling = false;      // the next step is planned while one runs
   std::optional<Tokens> attention_window;
-  Role role = Role::kBoth;            // one that hands over, or gets its requests, does not plan ahead
-  PullConfig pull;                    // of one that decodes
-  Bytes block_bytes;                  // of one KV block, on all devices of the replica; what a transfer moves
-  Blocks host_blocks;                 // that the host has room for, where the policy swaps
-  Duration swap_per_block{0};         // between device and host
-  bool name_blocks = false;           // keep block tables, not only counts (costs per sequence)
-  SimTime record_gaps_from = kStart;  // inter-token gaps that end earlier are not recorded
-  std::int64_t check_every = 8192;    // steps between two checks of conservation
+  Role role = Role::kBoth;                          // one that hands over, or gets its requests, does not plan ahead
+  PullConfig pull;                                  // of one that decodes
+  Bytes block_bytes;                                // that the transfer of one KV block moves
+  Blocks host_blocks;                               // that the host has room for, where the policy swaps
+  Duration swap_per_block{0};                       // between device and host
+  bool name_blocks = false;                         // keep block tables, not only counts (costs per sequence)
+  SimTime record_gaps_from = kStart;                // inter-token gaps that end earlier are not recorded
+  std::int64_t check_every = 8192;                  // steps between two checks of conservation
   Duration sample_every = std::chrono::seconds{1};  // above 0; of the timeline; longer on long runs (see Timeline)
   std::size_t most_samples = 16384;                 // of the timeline; at least 2
 };
@@ -118,10 +118,10 @@ class Replica {
   [[nodiscard]] std::int64_t waiting() const {
     return state_.waiting.size() + static_cast<std::int64_t>(incoming_.size());
   }
-  // Requests that others have prefilled for it and that do not decode yet.
+  // Requests that others have prefilled for it and that do not decode yet, or were thrown out since.
   [[nodiscard]] std::int64_t waiting_to_decode() const {
-    return static_cast<std::int64_t>(offered_.size() + coming_.size() + received_.size() + state_.ready.size() +
-                                     state_.swapped.size());
+    return waiting() + static_cast<std::int64_t>(offered_.size() + coming_.size() + received_.size() +
+                                                 state_.ready.size() + state_.swapped.size());
   }
   [[nodiscard]] const Timeline& timeline() const { return timeline_; }
   // Blocks and tokens owned by sequences equal what the cache has given out. Throws SelfCheckError.

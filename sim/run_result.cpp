@@ -25,13 +25,18 @@ void add(const Counters& part, Counters& to) {
 void add(const Replica& replica, ReplicaResult& to, LogHistogram& gaps) {
   const ReplicaState& state = replica.state();
   const bool first = to.usable_blocks == Blocks{0};
+  const std::int64_t prefilled_before = to.counters.prefill_tokens;
   if (first) {
     to.counters = replica.counters();
   } else {
     add(replica.counters(), to.counters);
   }
-  const std::vector<TimelineSample>& samples = replica.timeline().samples();
-  to.timeline.insert(to.timeline.end(), samples.begin(), samples.end());
+  for (TimelineSample sample : replica.timeline().samples()) {
+    sample.tokens_emitted += to.tokens_emitted;
+    sample.prefill_tokens += prefilled_before;
+    sample.preemptions += to.preemptions;
+    to.timeline.push_back(sample);
+  }
   to.usable_blocks = state.kv.usable();
   to.peak_blocks = std::max(to.peak_blocks, state.kv.peak());
   to.block_size = state.kv.block_size();

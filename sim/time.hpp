@@ -25,6 +25,9 @@ inline constexpr SimTime kNever = SimTime::max();
 [[nodiscard]] inline double seconds(Duration span) { return static_cast<double>(span.count()) * 1e-9; }
 [[nodiscard]] inline double seconds(SimTime at) { return seconds(at.time_since_epoch()); }
 
+// at + span, or kNever where that is beyond it. Requires span >= 0 and at >= kStart.
+[[nodiscard]] constexpr SimTime after(SimTime at, Duration span) { return span > kNever - at ? kNever : at + span; }
+
 // Rounds to the nearest nanosecond. Requires |value| below 292 years; readers check their input first.
 [[nodiscard]] Duration from_seconds(double value);
 

@@ -58,9 +58,6 @@ class Check {
     const DeploymentSection& d = e_.deployment;
     const ReplicaNeeds needs = replica_needs(d.policy);
     const std::string name(scheduler_name(d.policy));
-    const auto refuse = [&](const std::string& path, const std::string& problem, const std::string& hint) {
-      throw InputError(nearest_node(root_, split_path(path)).place(path), problem, hint);
-    };
     if (needs.pools && !d.pools) refuse("deployment.pools", "is missing", name + " needs a prefill and a decode pool");
     if (!d.pools) return;
     if (needs.one_place) {
@@ -72,32 +69,23 @@ class Check {
 
   void membership() const {
     const DeploymentSection& d = e_.deployment;
-    const auto few = [&](const std::string& path, std::int64_t asked, const std::string& hint) {
-      if (asked < d.replicas) return;
-      throw InputError(nearest_node(root_, split_path(path)).place(path), "leaves no replica", hint);
-    };
-    const std::string hint = "expected fewer than deployment.replicas, " + std::to_string(d.replicas);
-    if (d.failure && !d.failure->back_after_s) few("deployment.failure.replicas", d.failure->replicas, hint);
-    if (d.failure) few("deployment.failure.replicas", d.failure->replicas - 1, hint);
-    if (d.join) few("deployment.join.replicas", d.join->replicas, hint);
-    if (d.autoscaler) few("deployment.autoscaler.least", d.autoscaler->options.least - 1, hint);
     if (d.join && d.autoscaler) {
-      throw InputError(nearest_node(root_, split_path("deployment.join")).place("deployment.join"),
-                       "does not go with an autoscaler", "it orders replicas itself");
+      refuse("deployment.join", "does not go with an autoscaler", "it orders replicas itself");
     }
-    if (d.async_scheduling && (d.failure || d.autoscaler)) {
-      const std::string path = "deployment.async_scheduling";
-      throw InputError(nearest_node(root_, split_path(path)).place(path), "does not go with failures or an autoscaler",
-                       "expected false");
+    if (d.async_scheduling && (d.failure || d.join || d.autoscaler)) {
+      refuse("deployment.async_scheduling", "does not go with failures, joins or an autoscaler", "expected false");
     }
+    if (d.join) some_of("deployment.join.replicas", d.join->replicas, d.replicas, "");
+    if (d.join && d.join->replicas == d.replicas) leaves_none("deployment.join.replicas", d.replicas);
+    if (d.autoscaler) some_of("deployment.autoscaler.least", d.autoscaler->options.least, d.replicas, "");
+    if (d.failure) failure();
   }
 
   void policy() const {
     const auto* options = std::get_if<SglangOptions>(&e_.deployment.policy);
     if (options != nullptr && options->min_new_token_ratio > options->new_token_ratio) {
-      const std::string path = "deployment.options.sglang.min_new_token_ratio";
-      throw InputError(nearest_node(root_, split_path(path)).place(path), "is above new_token_ratio",
-                       "expected at most " + decimal(options->new_token_ratio));
+      refuse("deployment.options.sglang.min_new_token_ratio", "is above new_token_ratio",
+             "expected at most " + decimal(options->new_token_ratio));
     }
   }
 
@@ -112,6 +100,32 @@ class Check {
     const std::string path = in_workload(name);
     return nearest_node(root_, split_path(path)).place(path);
   }
+  [[noreturn]] void refuse(const std::string& path, const std::string& problem, const std::string& hint) const {
+    throw InputError(nearest_node(root_, split_path(path)).place(path), problem, hint);
+  }
+  void some_of(const std::string& path, std::int64_t asked, std::int64_t all, const std::string& when) const {
+    if (asked <= all) return;
+    std::string problem = "is " + std::to_string(asked);
+    problem.append(", but there are only ").append(std::to_string(all)).append(when);
+    refuse(path, problem, "expected at most " + std::to_string(all));
+  }
+  [[noreturn]] void leaves_none(const std::string& path, std::int64_t all) const {
+    refuse(path, "leaves no replica", "expected fewer than " + std::to_string(all));
+  }
+
+  // Those that fail are there at first.
+  void failure() const {
+    const DeploymentSection& d = e_.deployment;
+    const std::string path = "deployment.failure.replicas";
+    if (d.failure->back_after_s && d.autoscaler) {
+      refuse("deployment.failure.back_after_s", "does not go with an autoscaler", "it orders replicas itself");
+    }
+    const std::int64_t there = there_at_first(d);
+    some_of(path, d.failure->replicas, there, there < d.replicas ? " at first" : "");
+    const bool others_come = d.failure->back_after_s || d.join || d.autoscaler;
+    if (d.failure->replicas == there && !others_come) leaves_none(path, there);
+  }
+
   [[noreturn]] void fail(const std::string& name, const std::string& problem, const std::string& hint) const {
     throw InputError(place(name), problem, hint);
   }

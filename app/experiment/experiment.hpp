@@ -96,6 +96,12 @@ struct DeploymentSection {
   double host_per_sequence_s = 0;
 };
 
+// Replicas that take requests from the start on, those with the lowest numbers.
+[[nodiscard]] inline std::int64_t there_at_first(const DeploymentSection& deployment) {
+  if (deployment.autoscaler) return deployment.autoscaler->options.least;
+  return deployment.replicas - (deployment.join ? deployment.join->replicas : 0);
+}
+
 struct Experiment {
   std::string name;  // of its folder, or file
   std::filesystem::path file;

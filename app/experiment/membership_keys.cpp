@@ -19,11 +19,12 @@ Key failure_key() {
   return optional_section(map_key(
       "failure", "Replicas fail at once; what they serve is sent again.",
       {at_key("When.", [of](Experiment& e, const Scalar& v) { of(e).at_s = v.number; }),
-       integer_key("replicas", "", {1, 65536}, "How many, those with the highest numbers.",
+       integer_key("replicas", "", {1, 65536},
+                   "How many, those with the highest numbers among those that are there at first.",
                    [of](Experiment& e, const Scalar& v) { of(e).replicas = static_cast<int>(v.integer); })
            .with_default("1"),
        number_key("back_after_s", "s", {0, kMostSeconds},
-                  "Until they are back, empty; with their start. By default they stay away.",
+                  "Until they take requests again, empty. None of that time counts as up. By default they stay away.",
                   [of](Experiment& e, const Scalar& v) { of(e).back_after_s = v.number; }),
        number_key("retry_after_s", "s", {0, kMostSeconds}, "Until the requests that they lost are sent again.",
                   [of](Experiment& e, const Scalar& v) { of(e).retry_after_s = v.number; })
@@ -43,7 +44,8 @@ Key join_key() {
                integer_key("replicas", "", {1, 65536}, "How many, those with the highest numbers.",
                            [of](Experiment& e, const Scalar& v) { of(e).replicas = static_cast<int>(v.integer); })
                    .with_default("1"),
-               number_key("cold_start_s", "s", {0, kMostSeconds}, "From the order until they take requests.",
+               number_key("cold_start_s", "s", {0, kMostSeconds},
+                          "From the order until they take requests; they count as up meanwhile.",
                           [of](Experiment& e, const Scalar& v) { of(e).cold_start_s = v.number; })
                    .with_default("0")},
               [](Experiment& e, const Scalar&) { e.deployment.join.emplace(); }));

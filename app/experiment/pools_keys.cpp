@@ -23,7 +23,7 @@ std::vector<Key> pool_keys(PoolOf pool) {
 
 std::vector<std::string> decode_routers() {
   std::vector<std::string> names = router_names();
-  names.pop_back();  // shared-queue: what is prefilled is not held back
+  std::erase(names, router_name(RouterKind::kSharedQueue));  // what is prefilled is not held back
   return names;
 }
 

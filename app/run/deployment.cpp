@@ -1,11 +1,11 @@
 #include "app/run/deployment.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 
 #include "app/results/text_table.hpp"
 #include "app/run/data_files.hpp"
+#include "costmodel/kv_transfer.hpp"
 #include "costmodel/model_config.hpp"
 #include "costmodel/roofline.hpp"
 #include "sim/error.hpp"
@@ -110,12 +110,23 @@ ReplicaConfig configure(const Experiment& experiment, const Deployment& deployme
   return config;
 }
 
-// What moves when KV leaves the replica, and where it goes in need.
+// What the ranks of a decode replica get of one block, each what it holds: latents, and KV heads of which there are
+// fewer than ranks, as often as ranks hold them. How often the sender has them is of no matter.
+Bytes bytes_to_move(const PoolsSection& pools, const Deployment& deployment, Tokens block) {
+  Parallelism from, to;
+  from.sharding.tensor = *pools.prefill.tensor_parallel;
+  to.sharding.tensor = *pools.decode.tensor_parallel;
+  Bytes bytes;
+  for (const KvPart& part : kv_parts(deployment.model, deployment.dtypes.kv, from, to, block)) bytes += part.bytes;
+  return bytes;
+}
+
+// What moves when KV leaves the replica, and where it goes in need. Requires tensor_parallel of both pools.
 void configure_pool(const PoolsSection& pools, const Deployment& deployment, ReplicaConfig& config) {
   config.role = deployment.role;
   config.pull = pools.pull;
   const double block = kv_bytes_of(deployment, 1);
-  config.block_bytes = Bytes{std::llround(block)};
+  config.block_bytes = bytes_to_move(pools, deployment, config.block_size);
   config.host_blocks = Blocks{static_cast<std::int64_t>(pools.host_bytes / block)};
   if (pools.swap_bytes_per_s > 0) config.swap_per_block = from_seconds(block / pools.swap_bytes_per_s);
 }
@@ -124,11 +135,14 @@ void configure_pool(const PoolsSection& pools, const Deployment& deployment, Rep
 Experiment of_pool(const Experiment& experiment, Role role) {
   if (role == Role::kBoth) return experiment;
   Experiment own = experiment;
-  const PoolsSection& pools = *experiment.deployment.pools;
+  PoolsSection& pools = *own.deployment.pools;
+  for (PoolSection* each : {&pools.prefill, &pools.decode}) {
+    if (!each->tensor_parallel) each->tensor_parallel = experiment.deployment.tensor_parallel;
+  }
   const PoolSection& pool = role == Role::kPrefill ? pools.prefill : pools.decode;
   own.device = pool.device.value_or(experiment.device);
   own.deployment.replicas = pool.replicas;
-  own.deployment.tensor_parallel = pool.tensor_parallel.value_or(experiment.deployment.tensor_parallel);
+  own.deployment.tensor_parallel = *pool.tensor_parallel;
   if (pool.kv_blocks) own.deployment.kv_blocks = pool.kv_blocks;
   return own;
 }

@@ -11,28 +11,30 @@ ReplicaId number(int replica) { return ReplicaId{static_cast<std::uint32_t>(repl
 
 FleetPlan::FleetPlan(const DeploymentSection& deployment)
     : changes_(deployment.failure || deployment.join || deployment.autoscaler) {
-  if (deployment.failure) add_failure(*deployment.failure, deployment.replicas);
-  if (deployment.join) add_join(*deployment.join, deployment.replicas);
+  const int first = static_cast<int>(there_at_first(deployment));
+  for (int i = first; i < deployment.replicas; ++i) membership_.not_at_first.push_back(number(i));
+  if (deployment.failure) add_failure(*deployment.failure, first);
+  if (deployment.join) add_join(*deployment.join);
   if (deployment.autoscaler) add_autoscaler(*deployment.autoscaler, deployment.replicas);
   std::stable_sort(membership_.changes.begin(), membership_.changes.end(),
                    [](const Change& a, const Change& b) { return a.at < b.at; });
 }
 
-void FleetPlan::add_failure(const FailureSection& failure, int replicas) {
+// `there`: at first; they are among those that an autoscaler never sends away.
+void FleetPlan::add_failure(const FailureSection& failure, int there) {
   const SimTime at = kStart + from_seconds(failure.at_s);
   membership_.retry = {from_seconds(failure.retry_after_s), failure.keep_tokens};
-  for (int i = replicas - failure.replicas; i < replicas; ++i) {
+  for (int i = there - failure.replicas; i < there; ++i) {
     membership_.changes.push_back({at, ChangeKind::kFails, number(i)});
     if (!failure.back_after_s) continue;
-    membership_.changes.push_back({at + from_seconds(*failure.back_after_s), ChangeKind::kJoins, number(i)});
+    membership_.changes.push_back({after(at, from_seconds(*failure.back_after_s)), ChangeKind::kJoins, number(i)});
   }
 }
 
-void FleetPlan::add_join(const JoinSection& join, int replicas) {
-  const SimTime at = kStart + from_seconds(join.at_s) + from_seconds(join.cold_start_s);
-  for (int i = replicas - join.replicas; i < replicas; ++i) {
-    membership_.not_at_first.push_back(number(i));
-    membership_.changes.push_back({at, ChangeKind::kJoins, number(i)});
+void FleetPlan::add_join(const JoinSection& join) {
+  const SimTime at = kStart + from_seconds(join.at_s);
+  for (const ReplicaId id : membership_.not_at_first) {
+    membership_.changes.push_back({at, ChangeKind::kJoins, id, from_seconds(join.cold_start_s)});
   }
 }
 
@@ -42,7 +44,6 @@ void FleetPlan::add_autoscaler(const AutoscalerSection& section, int replicas) {
   membership_.autoscaler = &autoscaler_.emplace(options);
   membership_.look_every = from_seconds(section.every_s);
   membership_.provisioning = from_seconds(section.provisioning_s);
-  for (int i = static_cast<int>(options.least); i < replicas; ++i) membership_.not_at_first.push_back(number(i));
 }
 
 }  // namespace servecast

@@ -19,8 +19,8 @@ class FleetPlan {
   [[nodiscard]] const Membership* membership() const { return changes_ ? &membership_ : nullptr; }
 
  private:
-  void add_failure(const FailureSection& failure, int replicas);
-  void add_join(const JoinSection& join, int replicas);
+  void add_failure(const FailureSection& failure, int there);
+  void add_join(const JoinSection& join);
   void add_autoscaler(const AutoscalerSection& section, int replicas);
 
   bool changes_ = false;

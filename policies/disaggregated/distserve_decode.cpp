@@ -11,18 +11,20 @@ void DistserveDecode::next_batch(ReplicaView& replica, SimTime /*now*/, Batch& b
   if (batch.decode_all && nobody_waits) batch.steady_above = Blocks{0};
 }
 
-// Lets one more decode: those swapped out before those that have just come. The rule for the latter counts the head's
-// blocks twice, as one that has them already and as one that is to get them; only alone, where it would wait for ever,
-// once.
+// Lets one more decode: those swapped out before those that have just come, unless nothing runs that could make room
+// for them. The rule for those that have come counts the head's blocks twice, as one that has them already and as one
+// that is to get them; only alone, where it would wait for ever, once.
 bool DistserveDecode::admit(ReplicaView& replica, Batch& batch) const {
   if (!replica.has_swapped() && !replica.has_ready()) return false;
   const std::int64_t running = replica.running_count();
   if (running >= options_.decode_max_batch || Tokens{running + 1} > options_.decode_max_tokens) return false;
   const Blocks left = replica.free_blocks() - replica.decode_growth();
   if (replica.has_swapped()) {
-    if (replica.blocks_of(replica.swapped_head().to_prefill()) > left) return false;
-    replica.swap_in(batch);
-    return true;
+    if (replica.blocks_of(replica.swapped_head().to_prefill()) <= left) {
+      replica.swap_in(batch);
+      return true;
+    }
+    if (running > 0 || !replica.has_ready()) return false;
   }
   const RequestView head = replica.ready_head();
   Blocks need = replica.blocks_of(head.to_prefill());

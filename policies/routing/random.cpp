@@ -1,4 +1,3 @@
-
 #include "policies/routing/routers.hpp"
 
 namespace servecast {

@@ -1,6 +1,7 @@
 // DistServe on traces worked by hand: a replica that prefills and one that decodes, each step lasting one second.
 #include <doctest/doctest.h>
 
+#include "sim/error.hpp"
 #include "tests/support/pool_run.hpp"
 
 using namespace servecast;
@@ -108,4 +109,46 @@ TEST_CASE("where decode memory ends, the last to join is swapped out and comes b
   CHECK(full.table[1].outcome == Outcome::kAborted);
   CHECK(full.table[1].refusal == Refusal::kSwapSpace);
   CHECK(full.emitted_at == Times{{1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5}});
+}
+
+// 6 blocks of 4 to decode. A runs with 3 of them, B has come and holds the others. At 5 A needs a fourth and is swapped
+// out; it does not fit beside B, and nobody runs who could end.
+TEST_CASE("where nothing runs, one that has come does not wait for a swapped one that it leaves no room") {
+  PoolSpec spec;
+  spec.requests = {{"A", 0, 8, 7}, {"B", 0, 12, 3}};
+  spec.decode_blocks = 6;
+  spec.pull.waiting_share = 1;
+  PoolOutcomes out;
+  run(spec, out);
+  CHECK(out.emitted_at == Times{{1, 2, 3, 4, 5, 8, 9}, {1, 6, 7}});
+  CHECK(causes(out, 0) == "prefill=1 decode=6 preempted=2");
+  CHECK(causes(out, 1) == "prefill=1 decode=2 wait_decode=4");
+}
+
+// A's prompt fills its block, and B's fills the others.
+TEST_CASE("where those that have come hold every block and the first needs one more, nothing can move") {
+  PoolSpec spec;
+  spec.requests = {{"A", 0, 4, 3}, {"B", 0, 20, 3}};
+  spec.decode_blocks = 6;
+  spec.pull.waiting_share = 1;
+  PoolOutcomes out;
+  CHECK_THROWS_AS(run(spec, out), StalledError);
+}
+
+// 6 blocks to decode at each of two replicas. A and B run at the first; at 5 B is thrown out, and waits until A ends.
+// C's prompt is done at 8.
+TEST_CASE("who was thrown out counts as waiting to decode") {
+  PoolSpec spec;
+  spec.options = VllmV1Options{};
+  spec.requests = {{"A", 0, 8, 12}, {"B", 0, 8, 12}, {"C", 7, 4, 3}};
+  spec.decode_blocks = 6;
+  spec.decodes = 2;
+  spec.among.kind = RouterKind::kShortestQueue;
+  spec.pull.waiting_share = 1;
+  PoolOutcomes out;
+  run(spec, out);
+  CHECK(out.table[0].replica == ReplicaId{1});
+  CHECK(out.table[1].replica == ReplicaId{1});
+  CHECK(out.table[1].preemptions == 1);
+  CHECK(out.table[2].replica == ReplicaId{2});
 }

@@ -1,4 +1,5 @@
 // Failures worked by hand: two replicas taken in turn, each step lasting one second.
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <memory>
 
@@ -130,4 +131,44 @@ TEST_CASE("an autoscaler orders replicas by the rule, and they come when they ha
   CHECK(out.table[3].replica == ReplicaId{2});
   CHECK(out.result.replicas[3].requests == 0);
   CHECK(out.result.replicas[3].up == Duration{0});
+}
+
+// Replica 1 is ordered at 1 and takes 2 s to start: B, at 2, goes to replica 0, and of C and D, at 3, one to each.
+TEST_CASE("a replica that joins takes requests when it has started, and counts as up from its order on") {
+  Membership membership;
+  membership.not_at_first = {ReplicaId{1}};
+  membership.changes = {{at_second(1), ChangeKind::kJoins, ReplicaId{1}, std::chrono::seconds{2}}};
+  Fleet out;
+  serve({{"A", 0, 4, 5}, {"B", 2, 4, 1}, {"C", 3, 4, 1}, {"D", 3, 4, 1}}, 2, membership, out);
+  CHECK(out.table[1].replica == ReplicaId{0});
+  CHECK(out.result.replicas[1].requests == 1);
+  CHECK(out.result.replicas[1].up == std::chrono::seconds{4});
+}
+
+// Ordered at 1 to be there at 6, but it joins at once at 2, fails at 3, and is ordered anew at 4 to be there at 14.
+TEST_CASE("a start belongs to the order it was for") {
+  Membership membership;
+  membership.not_at_first = {ReplicaId{1}};
+  membership.changes = {{at_second(1), ChangeKind::kJoins, ReplicaId{1}, std::chrono::seconds{5}},
+                        {at_second(2), ChangeKind::kJoins, ReplicaId{1}},
+                        {at_second(3), ChangeKind::kFails, ReplicaId{1}},
+                        {at_second(4), ChangeKind::kJoins, ReplicaId{1}, std::chrono::seconds{10}}};
+  Fleet out;
+  serve({{"A", 0, 4, 9}, {"B", 7, 4, 1}, {"C", 7, 4, 1}}, 2, membership, out);
+  CHECK(out.result.replicas[1].requests == 0);
+  CHECK(out.result.replicas[1].up == std::chrono::seconds{2 + (9 - 4)});
+}
+
+TEST_CASE("a failed replica's counts go on where they were when it is back") {
+  Membership membership;
+  membership.changes = {{at_tenths(25), ChangeKind::kFails, ReplicaId{0}},
+                        {at_second(3), ChangeKind::kJoins, ReplicaId{0}}};
+  Fleet out;
+  serve({{"A", 0, 4, 5}, {"B", 0, 4, 2}, {"C", 4, 4, 2}, {"D", 4, 4, 2}}, 2, membership, out);
+  const ReplicaResult& back = out.result.replicas[0];
+  REQUIRE(back.timeline.size() > 3);
+  CHECK(std::is_sorted(back.timeline.begin(), back.timeline.end(),
+                       [](const auto& a, const auto& b) { return a.tokens_emitted < b.tokens_emitted; }));
+  CHECK(back.timeline.back().tokens_emitted == back.tokens_emitted);
+  CHECK(back.timeline.back().prefill_tokens == back.counters.prefill_tokens);
 }

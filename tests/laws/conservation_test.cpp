@@ -2,10 +2,10 @@
 // and the causes of time by itself in each of these runs (after every step, here); a breach throws.
 #include <algorithm>
 #include <doctest/doctest.h>
-#include <numeric>
 
 #include "sim/summary.hpp"
 #include "tests/laws/law_run.hpp"
+#include "tests/support/causes.hpp"
 
 using namespace servecast;
 using namespace servecast::test;
@@ -30,8 +30,6 @@ void for_random_runs(const char* purpose, int runs, F check) {
     }
   }
 }
-
-Duration sum_of_causes(const Request& r) { return std::accumulate(r.spent.begin(), r.spent.end(), Duration{0}); }
 
 }  // namespace
 

@@ -2,9 +2,9 @@
 // step, requests, transferred bytes, Little's law and the causes of time by itself; a breach throws.
 #include <algorithm>
 #include <doctest/doctest.h>
-#include <numeric>
 
 #include "tests/laws/cluster_run.hpp"
+#include "tests/support/causes.hpp"
 
 using namespace servecast;
 using namespace servecast::test;
@@ -88,8 +88,6 @@ void for_random_pools(const char* purpose, F check) {
     }
   }
 }
-
-Duration sum_of_causes(const Request& r) { return std::accumulate(r.spent.begin(), r.spent.end(), Duration{0}); }
 
 }  // namespace
 

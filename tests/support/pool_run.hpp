@@ -20,6 +20,7 @@ struct PoolSpec {
   double blocks_per_second = 1e15;  // over a link
   std::int64_t host_blocks = 1000;
   Duration swap_per_block{0};
+  RouterOptions among{.kind = RouterKind::kLeastRequests, .load = Load::kRequests, .slots = {}};  // those that decode
 };
 
 struct PoolOutcomes {
@@ -61,7 +62,7 @@ inline void run(const PoolSpec& spec, PoolOutcomes& out) {
   }
   DirectLinks links(spec.blocks_per_second, Duration{0});
   const auto front = make_router({.kind = RouterKind::kShortestQueue, .load = Load::kWaiting, .slots = {}}, 1);
-  const auto among = make_router({.kind = RouterKind::kLeastRequests, .load = Load::kRequests, .slots = {}}, 1);
+  const auto among = make_router(spec.among, 1);
   Disaggregation pools{*among, links};
   ClusterConfig config;
   config.disaggregation = &pools;

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/results/point_files.hpp"
+#include "app/run/deployment.hpp"
+#include "app/run/fleet_plan.hpp"
 #include "app/run/run_point.hpp"
 #include "tests/unit/app/experiment_support.hpp"
 
@@ -19,6 +21,23 @@ DeploymentSection deployment(const std::string& keys) { return experiment(deploy
 
 const std::string kDrawn =
     "workload: {lengths: {prompt: {fixed: 100}, output: {fixed: 20}}, requests: 40, arrivals: {uniform: {rate: 20}}}\n";
+
+nlohmann::json summary_of(const std::string& keys, const std::vector<std::string>& overrides = {}) {
+  GridPoint point;
+  point.experiment = experiment(kHead + kDrawn + "deployment: {policy: vllm-v1, " + keys + "}\n", overrides);
+  TraceCache traces;
+  const PreparedPoint prepared = prepare_point(point, traces);
+  RequestTable requests;
+  const PointResult result = run_point(prepared, requests);
+  return nlohmann::json::parse(summary_json(prepared, result));
+}
+
+double number(const nlohmann::json& json, const char* key) { return json.at(key).get<double>(); }
+
+// The same of one of the replicas.
+double number(const nlohmann::json& json, std::size_t replica, const char* key) {
+  return number(json.at("by_replica").at(replica), key);
+}
 
 }  // namespace
 
@@ -128,36 +147,140 @@ TEST_CASE("failures, joins and an autoscaler leave at least one replica, and go 
         error_of(kHead + kWorkload + "deployment: {policy: vllm-v1, replicas: 3, " + keys + "}\n");
     CHECK_MESSAGE(message.find(words) != std::string::npos, message);
   };
-  refused("failure: {at_s: 1, replicas: 3}", "leaves no replica");
-  refused("failure: {at_s: 1, replicas: 4, back_after_s: 1}", "leaves no replica");
+  refused("failure: {at_s: 1, replicas: 3}", "leaves no replica; expected fewer than 3");
+  refused("failure: {at_s: 1, replicas: 4}", "is 4, but there are only 3; expected at most 3");
+  refused("failure: {at_s: 1, replicas: 4, back_after_s: 1}", "is 4, but there are only 3; expected at most 3");
+  refused("failure: {at_s: 1, replicas: 3}, join: {at_s: 1}", "is 3, but there are only 2 at first");
+  refused("failure: {at_s: 1, replicas: 2}, autoscaler: {target: 1, provisioning_s: 1}", "there are only 1 at first");
+  refused("failure: {at_s: 1, back_after_s: 1}, autoscaler: {target: 1, provisioning_s: 1}",
+          "deployment.failure.back_after_s: does not go with an autoscaler");
   refused("failure: {}", "at_s");
   refused("failure: {at_s: -1}", "at_s");
   refused("join: {at_s: 1, replicas: 3}", "leaves no replica");
+  refused("join: {at_s: 1, replicas: 4}", "is 4, but there are only 3");
   refused("autoscaler: {target: 0, provisioning_s: 1}", "target");
-  refused("autoscaler: {target: 1, provisioning_s: 1, least: 4}", "leaves no replica");
+  refused("autoscaler: {target: 1, provisioning_s: 1, least: 4}", "is 4, but there are only 3");
   refused("autoscaler: {target: 1, provisioning_s: 1}, join: {at_s: 1}", "does not go with an autoscaler");
-  refused("failure: {at_s: 1}, async_scheduling: true", "does not go with failures");
+  for (const char* section : {"failure: {at_s: 1}", "join: {at_s: 1}", "autoscaler: {target: 1, provisioning_s: 1}"}) {
+    refused(section + std::string(", async_scheduling: true"), "does not go with failures, joins or an autoscaler");
+  }
   const std::string pools = "pools: {transfer: {bytes_per_s: 1e9}}";
   const std::string text = kHead + kWorkload + "deployment: {policy: vllm-v1, " + pools + ", failure: {at_s: 1}}\n";
   CHECK(error_of(text).find("there are no pools") != std::string::npos);
 }
 
 TEST_CASE("a failed replica's requests are served by the others, and the files say how many there were") {
-  GridPoint point;
-  point.experiment = experiment(kHead + kDrawn +
-                                "deployment: {policy: vllm-v1, replicas: 2, failure: {at_s: 1, back_after_s: 0.5, "
-                                "retry_after_s: 0.1}}\n");
-  TraceCache traces;
-  const PreparedPoint prepared = prepare_point(point, traces);
-  RequestTable requests;
-  const PointResult result = run_point(prepared, requests);
-  const auto json = nlohmann::json::parse(summary_json(prepared, result));
+  const auto json = summary_of("replicas: 2, failure: {at_s: 1, back_after_s: 0.5, retry_after_s: 0.1}");
   CHECK(json.at("completed_requests") == 40);
-  const std::int64_t lost = json.at("lost_requests");
-  CHECK(lost >= 1);
-  CHECK(json.at("by_replica")[1].at("lost_requests") == lost);
-  const double length = seconds(result.run.ended_at);
-  CHECK(json.at("by_replica")[0].at("up_s").get<double>() == doctest::Approx(length));
-  CHECK(json.at("by_replica")[1].at("up_s").get<double>() == doctest::Approx(length - 0.5));
-  CHECK(json.at("device_up_s").get<double>() == doctest::Approx(2 * length - 0.5));
+  CHECK(number(json, "lost_requests") >= 1);
+  CHECK(number(json, 1, "lost_requests") == number(json, "lost_requests"));
+  const double length = number(json, 0, "up_s");
+  CHECK(length > 2);
+  CHECK(number(json, 1, "up_s") == doctest::Approx(length - 0.5));
+  CHECK(number(json, "device_up_s") == doctest::Approx(2 * length - 0.5));
+}
+
+TEST_CASE("replicas that join take requests after their start, and count as up from their order on") {
+  const auto warm = summary_of("replicas: 2, join: {at_s: 0.5}");
+  const auto cold = summary_of("replicas: 2, join: {at_s: 0.5, cold_start_s: 0.75}");
+  CHECK(warm.at("completed_requests") == 40);
+  CHECK(number(warm, 1, "requests") > number(cold, 1, "requests"));
+  CHECK(number(cold, 1, "requests") > 0);
+  CHECK(number(warm, 1, "up_s") == doctest::Approx(number(warm, 0, "up_s") - 0.5));
+  CHECK(number(cold, 1, "up_s") == doctest::Approx(number(cold, 0, "up_s") - 0.5));
+}
+
+TEST_CASE("those that fail are there at first, and not those that join") {
+  const auto json = summary_of("replicas: 3, join: {at_s: 0.5}, failure: {at_s: 1, back_after_s: 0.25}");
+  CHECK(json.at("completed_requests") == 40);
+  CHECK(number(json, 1, "lost_requests") >= 1);
+  CHECK(number(json, 2, "lost_requests") == 0);
+  const double length = number(json, 0, "up_s");
+  CHECK(number(json, 1, "up_s") == doctest::Approx(length - 0.25));
+  CHECK(number(json, 2, "up_s") == doctest::Approx(length - 0.5));
+}
+
+TEST_CASE("an autoscaler looks, orders by the target and waits for what it ordered") {
+  const auto scaled = [](const std::string& keys) {
+    return summary_of("replicas: 4, autoscaler: {" + keys + ", provisioning_s: 0.25}");
+  };
+  const auto json = scaled("target: 0.3, every_s: 0.25");
+  CHECK(json.at("completed_requests") == 40);
+  CHECK(number(json, 3, "requests") > 0);
+  CHECK(number(json, 3, "up_s") < number(json, 0, "up_s"));
+  CHECK(number(scaled("target: 100, every_s: 0.25"), 1, "requests") == 0);
+  CHECK(number(scaled("target: 0.3, every_s: 100"), 1, "requests") == 0);
+  CHECK(number(scaled("target: 0.3, every_s: 0.25, tolerance: 1, least: 2"), 1, "requests") > 0);
+  CHECK(number(scaled("target: 0.3, every_s: 0.25, least: 2"), 1, "requests") > number(json, 1, "requests"));
+  CHECK(number(scaled("measure: waiting, target: 100, every_s: 0.25"), 1, "requests") == 0);
+}
+
+TEST_CASE("an autoscaler orders another replica for one that failed, and waits until it has started") {
+  const auto json = summary_of(
+      "replicas: 3, failure: {at_s: 0.5}, autoscaler: {target: 100, every_s: 0.25, provisioning_s: 0.4, least: 2}");
+  CHECK(json.at("completed_requests") == 40);
+  CHECK(number(json, 1, "lost_requests") >= 1);
+  // The number 1 is free again: ordered in the look of 0.5, at the instant of the failure.
+  CHECK(number(json, 1, "up_s") == doctest::Approx(number(json, 0, "up_s")));
+  const auto alone = summary_of("replicas: 2, failure: {at_s: 0.5}, autoscaler: {target: 100, provisioning_s: 100}");
+  CHECK(alone.at("completed_requests") == 40);  // by the one that was ordered when nobody was left
+  CHECK(number(alone, "time_wait_slot_mean_s") > 90);
+}
+
+TEST_CASE("what would be beyond the end of time never happens") {
+  const FleetPlan plan(deployment("replicas: 2, failure: {at_s: 5e9, back_after_s: 5e9}"));
+  REQUIRE(plan.membership()->changes.size() == 2);
+  CHECK(plan.membership()->changes.back().at == kNever);
+  for (const char* keys : {"failure: {at_s: 5e9, back_after_s: 5e9}", "join: {at_s: 5e9, cold_start_s: 5e9}",
+                           "failure: {at_s: 1, retry_after_s: 1, back_after_s: 9e9}",
+                           "autoscaler: {target: 0.3, every_s: 0.5, provisioning_s: 9e9}",
+                           "autoscaler: {target: 0.3, every_s: 9e9, provisioning_s: 1}"}) {
+    CAPTURE(keys);
+    CHECK(summary_of(std::string("replicas: 2, ") + keys).at("completed_requests") == 40);
+  }
+}
+
+TEST_CASE("a transfer moves what each receiving device holds, however many devices had it") {
+  const auto per_token = [](const std::string& model, int from, int to) {
+    std::string keys = "pools: {prefill: {tensor_parallel: " + std::to_string(from);
+    keys.append("}, decode: {tensor_parallel: ").append(std::to_string(to));
+    keys.append("}, transfer: {bytes_per_s: 1e9}}");
+    const Experiment asked = experiment(deployed(keys), {"model=" + model});
+    return plan_deployment(asked, Role::kPrefill).replica.block_bytes.count() / 16;
+  };
+  const std::int64_t latent = 27 * (512 + 64) * 2;  // layers, latent and rotary key, bytes
+  CHECK(per_token("deepseek-v2-lite", 4, 1) == latent);
+  CHECK(per_token("deepseek-v2-lite", 1, 4) == 4 * latent);
+  const std::int64_t heads = 22 * 2 * 4 * 64 * 2;  // layers, keys and values, heads, their size, bytes
+  CHECK(per_token("tinyllama-1.1b", 8, 2) == heads);
+  CHECK(per_token("tinyllama-1.1b", 2, 8) == 2 * heads);
+  CHECK(per_token("tinyllama-1.1b", 4, 4) == heads);
+}
+
+TEST_CASE("what a decode replica pulls, and when, is as its pool says") {
+  const auto pooled = [](const std::string& prefill, const std::string& decode, const std::string& more) {
+    std::string keys = "pools: {prefill: {kv_blocks: " + prefill;
+    keys.append("}, decode: {").append(decode).append("}, transfer: {bytes_per_s: 1e12}}");
+    return summary_of(keys + more);
+  };
+  const std::string one = ", options: {vllm-v1: {max_num_seqs: 1}}";  // prompts wait to join
+  const auto few = pooled("1001", "kv_blocks: 1001, waiting_share: 0.001", one);
+  const auto many = pooled("1001", "kv_blocks: 1001, waiting_share: 1", one);
+  CHECK(number(many, "time_wait_transfer_mean_s") < number(few, "time_wait_transfer_mean_s") / 2);
+  CHECK(number(many, "time_wait_decode_mean_s") > 2 * number(few, "time_wait_decode_mean_s"));
+
+  const auto roomy = pooled("1001", "kv_blocks: 501", "");
+  CHECK(roomy.at("kv_capacity_blocks") == 1000 + 500);
+  const auto narrow = pooled("1001", "kv_blocks: 10", "");  // 9 for a request of 8
+  CHECK(number(narrow, "time_wait_transfer_mean_s") > number(roomy, "time_wait_transfer_mean_s") + 0.1);
+  const auto held = pooled("10", "kv_blocks: 10", "");  // and nobody is prefilled before the last one is pulled
+  CHECK(number(held, "time_wait_memory_mean_s") > number(narrow, "time_wait_memory_mean_s") + 0.1);
+
+  const std::string alone = "kv_blocks: 10001, idle_poll_s: ";
+  const auto polled = [&](const std::string& poll) {
+    return summary_of("pools: {decode: {" + alone + poll + "}, transfer: {bytes_per_s: 1e12}}",
+                      {"workload.arrivals={uniform: {rate: 1}}"});
+  };
+  CHECK(number(polled("0"), "time_wait_transfer_mean_s") == 0);
+  CHECK(number(polled("0.03"), "time_wait_transfer_mean_s") == doctest::Approx(0.03));
 }

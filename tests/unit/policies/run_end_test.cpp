@@ -1,8 +1,8 @@
 // How runs begin and end: ties, timers that outlive their batch, horizons, what hides the host.
 #include <doctest/doctest.h>
-#include <numeric>
 
 #include "sim/error.hpp"
+#include "tests/support/causes.hpp"
 #include "tests/support/unit_run.hpp"
 
 using namespace servecast;
@@ -25,8 +25,6 @@ RunResult run_under(SimulationConfig config, const std::vector<Spec::Req>& reque
   const auto scheduler = make_scheduler(options, table);
   return simulate(config, table, source, *scheduler, executor);
 }
-
-Duration sum_of_causes(const Request& r) { return std::accumulate(r.spent.begin(), r.spent.end(), Duration{0}); }
 
 constexpr SimTime kHalfPastTen{std::chrono::milliseconds{10'500}};
 

@@ -26,12 +26,22 @@ TEST_CASE("events come in order of time, whatever the order of posting") {
   CHECK(queue.next_time() == kNever);
 }
 
-TEST_CASE("within an instant steps end, then requests arrive, then schedulers run") {
+TEST_CASE("within an instant steps end, then a replica looks for what it can pull, then schedulers run") {
   EventQueue queue;
   queue.post(at(7), EventKind::kSchedule);
   queue.post(at(7), EventKind::kPull);
   queue.post(at(7), EventKind::kStepEnded);
   CHECK(drained(queue) == std::vector{EventKind::kStepEnded, EventKind::kPull, EventKind::kSchedule});
+}
+
+TEST_CASE(
+    "within an instant KV comes, then replicas come and go, then requests arrive, then those held back are sent") {
+  const std::vector<Phase> order{Phase::kFinish, Phase::kTransfer, Phase::kChange,
+                                 Phase::kArrive, Phase::kPull,     Phase::kSchedule};
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    CHECK(Moment{at(7), order[i - 1]} < Moment{at(7), order[i]});
+    CHECK(Moment{at(7), order[i]} < Moment{at(8), order[i - 1]});
+  }
 }
 
 TEST_CASE("an event posted for the current instant runs before the scheduler of that instant") {

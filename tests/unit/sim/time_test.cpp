@@ -20,6 +20,13 @@ TEST_CASE("seconds round once to whole nanoseconds") {
   CHECK(seconds(Duration{250'000'000}) == doctest::Approx(0.25));
 }
 
+TEST_CASE("what comes after the end of time never comes") {
+  CHECK(after(SimTime{Duration{5}}, Duration{2}) == SimTime{Duration{7}});
+  CHECK(after(kStart + from_seconds(5e9), from_seconds(4e9)) == kStart + from_seconds(9e9));
+  CHECK(after(kStart + from_seconds(5e9), from_seconds(5e9)) == kNever);
+  CHECK(after(kNever, Duration{1}) == kNever);
+}
+
 TEST_CASE("tokens, blocks and bytes do not mix") {
   static_assert(addable<Tokens, Tokens>);
   static_assert(!addable<Tokens, Blocks>);
