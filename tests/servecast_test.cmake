@@ -27,6 +27,8 @@ endfunction()
 # After each link the executable is asked for its test cases. Before the first, ctest finds an entry that fails.
 function(servecast_discover name labels timeout)
   set(cases ${CMAKE_CURRENT_BINARY_DIR}/${name}_cases.cmake)
+  set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS
+    ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/discover.py ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/areas.txt)
   add_custom_command(TARGET ${name} POST_BUILD BYPRODUCTS ${cases} VERBATIM
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/discover.py $<TARGET_FILE:${name}> "${labels}" ${timeout} ${cases})
   set(include ${CMAKE_CURRENT_BINARY_DIR}/${name}_include.cmake)
