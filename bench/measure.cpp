@@ -23,7 +23,8 @@ std::vector<std::string> case_arguments(const SimCase& what) {
           what.block_ids ? "ids" : "counts",
           what.files ? "files" : "memory",
           std::to_string(what.replicas),
-          what.router};
+          what.router,
+          std::to_string(static_cast<int>(what.links))};
 }
 
 struct Child {
@@ -73,6 +74,7 @@ int run_child(const std::vector<std::string>& arguments) {
   what.files = arguments.at(7) == "files";
   what.replicas = std::stoll(arguments.at(8));
   what.router = arguments.at(9);
+  what.links = static_cast<SimCase::Links>(std::stoi(arguments.at(10)));
   const SimTiming t = run(what);
   fmt::print("timing {} {} {} {} {}\n", t.wall_s, t.completed_rate, t.steps, t.preemptions, t.completed);
   return 0;

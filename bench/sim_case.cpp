@@ -9,6 +9,7 @@
 
 #include "app/results/point_files.hpp"
 #include "bench/h100_llama8b.hpp"
+#include "costmodel/kv_network.hpp"
 #include "policies/registry.hpp"
 #include "policies/routing/registry.hpp"
 #include "sim/simulation.hpp"
@@ -18,6 +19,9 @@
 
 namespace servecast::bench {
 namespace {
+
+constexpr std::int64_t kKvBytes = 131'072;      // of a token of Llama-3.1-8B in bf16
+constexpr double kDirectBytesPerSecond = 48e9;  // what a way between DGX H100 hosts reaches
 
 SchedulerOptions with_cap(const std::string& policy, std::int64_t cap) {
   SchedulerOptions options = default_options(policy);
@@ -54,10 +58,10 @@ WorkloadSpec workload_of(const SimCase& what, bool have_trace) {
 }
 
 // The work that is timed, by a name that callgrind can be told to collect.
-[[gnu::noinline]] SimTiming timed_run(std::span<const ReplicaSpec> replicas, Router& router, ArrivalSource& source,
-                                      RequestTable& requests, bool files) {
+[[gnu::noinline]] SimTiming timed_run(const ClusterConfig& config, std::span<const ReplicaSpec> replicas,
+                                      Router& router, ArrivalSource& source, RequestTable& requests, bool files) {
   const auto from = std::chrono::steady_clock::now();
-  const RunResult result = simulate({}, replicas, router, requests, source);
+  const RunResult result = simulate(config, replicas, router, requests, source);
   const Summary summary = summarise(requests, result, {});
   if (files) {
     const auto file = std::filesystem::temp_directory_path() / "servecast_bench_requests.csv";
@@ -71,7 +75,8 @@ WorkloadSpec workload_of(const SimCase& what, bool have_trace) {
 // The replicas, each with a scheduler and a cost model of its own.
 class Cluster {
  public:
-  explicit Cluster(const SimCase& what) : options_(with_cap(what.policy, what.cap)) {
+  explicit Cluster(const SimCase& what)
+      : options_(with_cap(what.policy, what.cap)), pools_(what.links != SimCase::Links::kOnePool) {
     const ReplicaNeeds needs = replica_needs(options_);
     ReplicaConfig& config = config_;
     config.block_size = Tokens{needs.slots ? 1 : 16};
@@ -80,25 +85,48 @@ class Cluster {
     config.grows = needs.grows;
     config.name_blocks = what.block_ids;
     config.most_samples = std::max<std::size_t>(64, config.most_samples / static_cast<std::size_t>(what.replicas));
+    config.pull.overlapped = true;
+    config.block_bytes = Bytes{config.block_size.count() * kKvBytes};
     deployments_ = std::vector<H100Llama8B>(static_cast<std::size_t>(what.replicas), H100Llama8B());
   }
 
   std::span<const ReplicaSpec> start(const RequestTable& requests) {
-    for (H100Llama8B& deployment : deployments_) {
-      schedulers_.push_back(make_scheduler(options_, requests));
-      executors_.push_back(std::make_unique<PredictedExecutor>(deployment.model()));
+    for (std::size_t i = 0; i < deployments_.size(); ++i) {
+      if (pools_) config_.role = i < deployments_.size() / 2 ? Role::kPrefill : Role::kDecode;
+      schedulers_.push_back(make_scheduler(options_, requests, config_.role));
+      executors_.push_back(std::make_unique<PredictedExecutor>(deployments_[i].model()));
       specs_.push_back({config_, schedulers_.back().get(), executors_.back().get(), nullptr});
     }
     return specs_;
   }
+  [[nodiscard]] Bytes block_bytes() const { return config_.block_bytes; }
 
  private:
   SchedulerOptions options_;
+  bool pools_;
   ReplicaConfig config_;
   std::vector<H100Llama8B> deployments_;
   std::vector<std::unique_ptr<Scheduler>> schedulers_;
   std::vector<std::unique_ptr<StepExecutor>> executors_;
   std::vector<ReplicaSpec> specs_;
+};
+
+// A GPU of DGX H100 hosts for each replica, those that prefill first.
+class Hosts {
+ public:
+  Hosts(std::int64_t replicas, Bytes block)
+      : topology_(load_topology(SERVECAST_SOURCE_DIR "/topologies/dgx-h100.yaml", (replicas + 7) / 8)),
+        routes_(topology_),
+        placed_(placement(topology_, {}, replicas)),
+        network_(routes_, {{0, 0, block}}, {{}, std::span(placed_).first(placed_.size() / 2)},
+                 {{}, std::span(placed_).subspan(placed_.size() / 2)}) {}
+  [[nodiscard]] TransferNetwork& network() { return network_; }
+
+ private:
+  Topology topology_;
+  Routes routes_;
+  std::vector<PlacedReplica> placed_;
+  KvNetwork network_;
 };
 
 }  // namespace
@@ -113,7 +141,17 @@ SimTiming run(const SimCase& what) {
   Cluster cluster(what);
   RequestTable requests;
   const auto router = make_router({.kind = router_kind(what.router), .load = Load::kRequests, .slots = {}}, what.cap);
-  return timed_run(cluster.start(requests), *router, *source, requests, what.files);
+  if (what.links == SimCase::Links::kOnePool) {
+    return timed_run({}, cluster.start(requests), *router, *source, requests, what.files);
+  }
+  Hosts hosts(what.replicas, cluster.block_bytes());
+  DirectLinks direct(kDirectBytesPerSecond, Duration{3'000});
+  const auto among = make_router({.kind = RouterKind::kLeastRequests, .load = Load::kRequests, .slots = {}}, what.cap);
+  Disaggregation pools{*among,
+                       what.links == SimCase::Links::kDirect ? static_cast<TransferNetwork&>(direct) : hosts.network()};
+  ClusterConfig config;
+  config.disaggregation = &pools;
+  return timed_run(config, cluster.start(requests), *router, *source, requests, what.files);
 }
 
 }  // namespace servecast::bench

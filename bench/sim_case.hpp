@@ -14,6 +14,8 @@ struct SimCase {
   double rate = 0;  // Poisson, requests per second; 0: all at time 0
   std::int64_t replicas = 1;
   std::string router = "round-robin";
+  // Half of the replicas prefill and half decode, one on each GPU of DGX H100 hosts; transfers overlap with steps.
+  enum class Links { kOnePool, kDirect, kTopology } links = Links::kOnePool;
   double block_share = 1;         // of the blocks that the memory plan gives
   bool files = false;             // requests.csv is written too, one line a request
   bool block_ids = false;         // every block by name instead of a count

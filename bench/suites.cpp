@@ -53,6 +53,7 @@ const std::vector<Suite>& suites() {
   static const std::vector<Suite> all{{"sim", run_sim},
                                       {"stretch", run_stretch},
                                       {"cluster", run_cluster},
+                                      {"cluster-pools", run_pools},
                                       {"costmodel", run_costmodel},
                                       {"smoke", run_smoke},
                                       {"kernels-gemm", run_kernel_gemm},

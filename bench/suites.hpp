@@ -17,6 +17,7 @@ struct Suite {
 void run_sim(const Self& self);
 void run_stretch(const Self& self);
 void run_cluster(const Self& self);
+void run_pools(const Self& self);
 void run_costmodel(const Self& self);
 void run_smoke(const Self& self);
 void run_kernel_gemm(const Self& self);

@@ -44,7 +44,8 @@ LinkMedium medium_of(const Route& route, const Topology& topology) {
 }
 
 // At what transfers reach; with a share, at that share of the peak of NVLink and PCIe instead.
-double fullest_link_s(std::span<const Traffic> traffic, Routes& routes, std::optional<double> share = std::nullopt) {
+double fullest_link_s(std::span<const Traffic> traffic, const Routes& routes,
+                      std::optional<double> share = std::nullopt) {
   std::unordered_map<LinkIndex, double> load;
   double fullest = 0;
   for (const Traffic& flow : traffic) {
@@ -96,9 +97,9 @@ CustomAllReduce CustomAllReduce::of(const DeviceSheet& device) {
   return {device.link.latency_s, device.efficiency.link};
 }
 
-double seconds_of(std::span<const Traffic> traffic, Routes& routes) { return fullest_link_s(traffic, routes); }
+double seconds_of(std::span<const Traffic> traffic, const Routes& routes) { return fullest_link_s(traffic, routes); }
 
-Collectives::Collectives(Routes& routes, std::vector<GpuIndex> ranks, std::optional<CustomAllReduce> custom)
+Collectives::Collectives(const Routes& routes, std::vector<GpuIndex> ranks, std::optional<CustomAllReduce> custom)
     : ranks_(std::move(ranks)), custom_(custom) {
   std::map<std::uint32_t, std::vector<GpuIndex>> by_host;
   for (const GpuIndex rank : ranks_) by_host[routes.topology().host_of(rank)].push_back(rank);
@@ -111,7 +112,7 @@ Collectives::Collectives(Routes& routes, std::vector<GpuIndex> ranks, std::optio
   if (custom_) custom_s_per_byte_ = fullest_link_s(pairs, routes, custom_->share);
 }
 
-void Collectives::measure_routes(Routes& routes) {
+void Collectives::measure_routes(const Routes& routes) {
   for (const GpuIndex from : ranks_) {
     for (const GpuIndex to : ranks_) {
       if (from == to) continue;
@@ -298,7 +299,7 @@ CollectiveCost Collectives::cost(Collective collective, double bytes) const {
   return all_to_all(bytes);
 }
 
-PointToPoint::PointToPoint(Routes& routes, std::span<const Pair> pairs) {
+PointToPoint::PointToPoint(const Routes& routes, std::span<const Pair> pairs) {
   std::vector<Traffic> traffic;
   for (const auto& [from, to] : pairs) {
     if (from == to) continue;

@@ -51,12 +51,12 @@ struct Traffic {
 };
 
 // Seconds that the fullest link needs for it, at what transfers reach.
-[[nodiscard]] double seconds_of(std::span<const Traffic> traffic, Routes& routes);
+[[nodiscard]] double seconds_of(std::span<const Traffic> traffic, const Routes& routes);
 
 class Collectives {
  public:
   // `ranks` in the order of their rank. Without `custom` all is NCCL's. Requires distinct GPUs, at least one.
-  Collectives(Routes& routes, std::vector<GpuIndex> ranks, std::optional<CustomAllReduce> custom = std::nullopt);
+  Collectives(const Routes& routes, std::vector<GpuIndex> ranks, std::optional<CustomAllReduce> custom = std::nullopt);
 
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(ranks_.size()); }
 
@@ -82,7 +82,7 @@ class Collectives {
     Duration between_route{0};                // and between hosts
   };
 
-  void measure_routes(Routes& routes);
+  void measure_routes(const Routes& routes);
   [[nodiscard]] std::size_t fewest_ranks() const;
   [[nodiscard]] std::vector<Traffic> ring_traffic() const;
   [[nodiscard]] std::vector<Traffic> tree_traffic() const;
@@ -108,7 +108,7 @@ class PointToPoint {
  public:
   using Pair = std::pair<GpuIndex, GpuIndex>;
   // From a GPU to itself costs nothing.
-  PointToPoint(Routes& routes, std::span<const Pair> pairs);
+  PointToPoint(const Routes& routes, std::span<const Pair> pairs);
   // `bytes` over each pair, as one send and receive of NCCL's.
   [[nodiscard]] CollectiveCost cost(double bytes) const;
 

@@ -76,7 +76,7 @@ std::vector<KvPart> kv_parts(const ModelShape& model, DType kv, const Parallelis
   return parts;
 }
 
-std::vector<KvFlow> kv_flows(std::span<const KvPart> parts, const KvEnd& from, const KvEnd& to, Routes& routes) {
+std::vector<KvFlow> kv_flows(std::span<const KvPart> parts, const KvEnd& from, const KvEnd& to, const Routes& routes) {
   const auto gpu = [](const KvEnd& end, std::int64_t rank) {
     const std::int64_t tensor = end.parallelism.sharding.tensor;
     const auto& stage = end.replica.stages[static_cast<std::size_t>(rank / tensor)];

@@ -41,7 +41,7 @@ struct KvEnd {
 };
 
 [[nodiscard]] std::vector<KvFlow> kv_flows(std::span<const KvPart> parts, const KvEnd& from, const KvEnd& to,
-                                           Routes& routes);
+                                           const Routes& routes);
 
 // Until the last byte has arrived when all start together and nothing else uses the links.
 [[nodiscard]] Duration transfer_time(const Topology& topology, std::span<const KvFlow> flows);

@@ -164,7 +164,8 @@ Placer::Placer(const Topology& topology) : topology_(topology), taken_(topology.
 Placer::Free Placer::free_by_host(std::string_view device) const {
   Free free(topology_.hosts().size());
   for (GpuIndex gpu = 0; gpu < topology_.gpu_count(); ++gpu) {
-    const bool wanted = device.empty() || topology_.gpu(gpu).device == device;
+    const std::string& its = topology_.gpu(gpu).device;
+    const bool wanted = device.empty() || its.empty() || its == device;
     if (wanted && !taken_[gpu]) free[topology_.host_of(gpu)].push_back(gpu);
   }
   return free;

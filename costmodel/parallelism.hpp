@@ -59,8 +59,8 @@ class Placer {
   // The topology must outlive it.
   explicit Placer(const Topology& topology);
 
-  // Only GPUs of this device; an empty name takes any. Throws InputError that says what does not fit, and then has
-  // given out nothing.
+  // Only GPUs of this device, or whose device the sheet does not say; an empty name takes any. Throws InputError that
+  // says what does not fit, and then has given out nothing.
   [[nodiscard]] PlacedReplica place(const Parallelism& parallelism, std::string_view device = {});
   void release(const PlacedReplica& replica);
   [[nodiscard]] std::int64_t free_count(std::string_view device = {}) const;

@@ -15,7 +15,7 @@ namespace servecast {
 
 // The GPUs of a replica and the ways between them; without one, the device sheet's link joins all.
 struct Placed {
-  Routes* routes = nullptr;
+  const Routes* routes = nullptr;
   PlacedReplica replica;
 };
 

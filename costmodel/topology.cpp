@@ -8,6 +8,7 @@
 #include <cmath>
 #include <compare>
 #include <limits>
+#include <mutex>
 #include <utility>
 
 namespace servecast {
@@ -105,16 +106,15 @@ bool joined_by_one_part(const Topology& topology) {
   }
   std::vector<std::size_t> part(nodes.size());
   const std::size_t parts = boost::connected_components(rest, part.data());
-  std::vector<std::vector<GpuIndex>> joined(parts);
-  for (GpuIndex gpu = 0; gpu < topology.gpu_count(); ++gpu) {
-    for (const TopologyLink& link : topology.links()) {
-      if (link.from != topology.node_of(gpu) || nodes[link.to].kind == NodeKind::kGpu) continue;
-      std::vector<GpuIndex>& members = joined[part[link.to]];
-      if (members.empty() || members.back() != gpu) members.push_back(gpu);
-    }
+  std::vector<std::vector<NodeIndex>> joined(parts);  // GPUs, each as often as links join it
+  for (const TopologyLink& link : topology.links()) {
+    const bool joins = nodes[link.from].kind == NodeKind::kGpu && nodes[link.to].kind != NodeKind::kGpu;
+    if (joins) joined[part[link.to]].push_back(link.from);
   }
-  return std::any_of(joined.begin(), joined.end(),
-                     [&](const auto& members) { return members.size() == topology.gpu_count(); });
+  return std::any_of(joined.begin(), joined.end(), [&](std::vector<NodeIndex>& gpus) {
+    std::sort(gpus.begin(), gpus.end());
+    return std::unique(gpus.begin(), gpus.end()) - gpus.begin() == topology.gpu_count();
+  });
 }
 
 void check_connected(const Topology& topology, const InputPlace& place) {
@@ -151,12 +151,38 @@ std::vector<std::int64_t> Topology::reached_bytes_per_second() const {
   return reached;
 }
 
-Route Routes::path(GpuIndex from, GpuIndex to) {
+// The graph, and by source, once asked for, the link that leads to each node.
+class Routes::Searched {
+ public:
+  explicit Searched(const Topology& topology)
+      : topology_(topology), graph_(graph_of(topology)), trees_(topology.gpu_count()) {}
+
+  const std::vector<LinkIndex>& from(GpuIndex source) {
+    Tree& tree = trees_[source];
+    std::call_once(tree.once, [&] { tree.links = search(topology_, graph_, topology_.node_of(source)); });
+    return tree.links;
+  }
+
+ private:
+  struct Tree {
+    std::once_flag once;
+    std::vector<LinkIndex> links;
+  };
+
+  const Topology& topology_;
+  const Graph graph_;
+  std::vector<Tree> trees_;
+};
+
+Routes::Routes(const Topology& topology) : topology_(topology), searched_(std::make_unique<Searched>(topology)) {}
+
+Routes::~Routes() = default;
+
+Route Routes::path(GpuIndex from, GpuIndex to) const {
   Route route;
   route.bytes_per_second = std::numeric_limits<double>::infinity();
-  std::vector<LinkIndex>& tree = trees_[from];
+  const std::vector<LinkIndex>& tree = searched_->from(from);
   const NodeIndex source = topology_.node_of(from);
-  if (tree.empty()) tree = search(topology_, graph_of(topology_), source);
   for (NodeIndex node = topology_.node_of(to); node != source;) {
     const TopologyLink& link = topology_.links()[tree[node]];
     route.links.push_back(tree[node]);

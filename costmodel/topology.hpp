@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -76,18 +77,23 @@ struct Route {
 };
 
 // Ways through a topology: the lowest latency, then the fewest links, then the least time per byte summed over the
-// links; where all are equal, always the same one. No way leads through a third GPU. Remembers what it searched:
-// requires an instance per thread. The topology must outlive it.
+// links; where all are equal, always the same one. No way leads through a third GPU. Remembers what it searched; any
+// thread may ask. The topology must outlive it.
 class Routes {
  public:
-  explicit Routes(const Topology& topology) : topology_(topology), trees_(topology.gpu_count()) {}
+  explicit Routes(const Topology& topology);
+  ~Routes();
+  Routes(const Routes&) = delete;
+  Routes& operator=(const Routes&) = delete;
 
-  [[nodiscard]] Route path(GpuIndex from, GpuIndex to);
+  [[nodiscard]] Route path(GpuIndex from, GpuIndex to) const;
   [[nodiscard]] const Topology& topology() const { return topology_; }
 
  private:
+  class Searched;
+
   const Topology& topology_;
-  std::vector<std::vector<LinkIndex>> trees_;  // by source: the link that leads to each node
+  std::unique_ptr<Searched> searched_;
 };
 
 // `hosts` replaces the sheet's number of hosts; it must then have one kind of host. Throws InputError with file, line

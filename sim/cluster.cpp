@@ -66,7 +66,7 @@ RunResult Cluster::run() {
 Moment Cluster::next_interaction() const {
   Moment next = std::min(Moment{arrivals_.next_time(), Phase::kArrive}, Moment{pull_at_, Phase::kPull});
   if (membership_ != nullptr) next = std::min(next, Moment{next_change(), Phase::kChange});
-  return decode_ ? std::min(next, Moment{decode_->network.next_end(), Phase::kTransfer}) : next;
+  return decode_ ? std::min(next, Moment{decode_->network.next_look(), Phase::kTransfer}) : next;
 }
 
 // Lets all events of all replicas happen that come before `until` and before the next interaction.

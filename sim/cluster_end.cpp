@@ -61,13 +61,19 @@ void Cluster::check_requests() const {
   check_tokens(emitted + tokens_thrown_away_);
 }
 
-// What has left has come, or is on the way.
+// What has left has come, or is on the way; and the network carried what was handed over, and nothing besides.
 void Cluster::check_transfers() const {
   Bytes there = moved_.arrived;
+  TransferLedger ledger;
   if (decode_) {
     for (const auto& [id, transfer] : decode_->on_the_way) there += transfer.handover.bytes;
+    ledger = decode_->network.ledger();
+    if (ledger.running != decode_->on_the_way.size()) throw SelfCheckError("transfers are not conserved");
   }
-  if (there != moved_.started) throw SelfCheckError("transferred bytes are not conserved");
+  if (there != moved_.started || ledger.arrived != moved_.arrived) {
+    throw SelfCheckError("transferred bytes are not conserved: " + std::to_string(moved_.arrived.count()) +
+                         " have come, links carried " + std::to_string(ledger.arrived.count()));
+  }
 }
 
 // `emitted`: by the requests that are over, and what was thrown away when replicas failed.

@@ -40,8 +40,15 @@ class FlowNetwork {
   [[nodiscard]] std::size_t running() const { return running_; }
   // Requires a running flow.
   [[nodiscard]] double bytes_per_second(FlowId flow) const;
-  // Exact, in units: what was asked less what is left at `now`. Requires a running flow.
+  // Exact, in units: what was asked less what is left at `now`. Requires a running flow, or one that the latest
+  // advance() told.
   [[nodiscard]] Wide delivered_units(SimTime now, FlowId flow) const;
+  // Requires a flow that the latest advance() told.
+  [[nodiscard]] SimTime ended_at(FlowId flow) const { return flow_of(flow).end; }
+  // A small number for tables; no two running flows have the same.
+  [[nodiscard]] static std::uint32_t slot_of(FlowId id) {
+    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(id));
+  }
 
  private:
   using Slot = std::uint32_t;
@@ -78,7 +85,6 @@ class FlowNetwork {
     }
   };
 
-  [[nodiscard]] static Slot slot_of(FlowId id) { return static_cast<Slot>(static_cast<std::uint64_t>(id)); }
   [[nodiscard]] bool is_current(const End& end) const;
   [[nodiscard]] Flow& flow_of(FlowId id) { return flows_[slot_of(id)]; }
   [[nodiscard]] const Flow& flow_of(FlowId id) const { return flows_[slot_of(id)]; }

@@ -36,6 +36,8 @@ double e2e_s(const Request& r) { return seconds(r.last_token_at - r.arrived_at);
 bool has_tpot(const Request& r) { return r.streamed && r.output > 1; }
 double tpot_s(const Request& r) { return seconds(r.last_token_at - r.first_token_at) / (r.output - 1.0); }
 double queueing_s(const Request& r) { return seconds(r.waited()); }
+bool was_moved(const Request& r) { return r.time_in(Cause::kTransfer) > Duration{0}; }
+double transfer_s(const Request& r) { return seconds(r.time_in(Cause::kTransfer)); }
 
 // Calls `each` for every completed request of the window.
 template <class F>
@@ -189,6 +191,7 @@ Summary summarise(const RequestTable& requests, const RunResult& result, const S
   summary.tpot = over(requests, window, values, has_tpot, tpot_s);
   summary.max_itl = over(requests, window, values, has_tpot, [](const Request& r) { return seconds(r.max_itl); });
   summary.queueing = over(requests, window, values, everyone, queueing_s);
+  if (result.moved.transfers > 0) summary.transfer = over(requests, window, values, was_moved, transfer_s);
   summary.normalised = over(requests, window, values, everyone, [](const Request& r) { return e2e_s(r) / r.output; });
   summary.itl = from_histogram(result.gaps);
   judge(requests, window, options.slo, summary);

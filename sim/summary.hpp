@@ -50,6 +50,7 @@ struct Summary {
   Distribution normalised;  // E2E / output tokens (vLLM's paper takes its mean, Orca's its median)
   Distribution max_itl;     // per request with more than one streamed token
   Distribution queueing;    // time before the first prefill step: boundary and waits
+  Distribution transfer;    // of the KV of those that were prefilled and decoded at different replicas
 
   double duration_s = 0;      // of the run, first arrival to last end (or the horizon)
   double offered_rate = 0;    // requests per second, realised: (n − 1) / (last − first arrival) over all arrivals

@@ -8,7 +8,7 @@ namespace servecast {
 TransferId DirectLinks::start(SimTime now, ReplicaId /*from*/, ReplicaId /*to*/, Bytes bytes) {
   const TransferId id{started_++};
   const Duration length = latency_ + from_seconds(static_cast<double>(bytes.count()) / bytes_per_second_);
-  running_.push_back({now + length, id});
+  running_.push_back({now + length, id, bytes});
   std::push_heap(running_.begin(), running_.end(), std::greater<>{});
   return id;
 }
@@ -17,6 +17,7 @@ std::span<const TransferId> DirectLinks::ended_by(SimTime now) {
   ended_.clear();
   while (!running_.empty() && running_.front().at <= now) {
     ended_.push_back(running_.front().id);
+    arrived_ += running_.front().bytes;
     std::pop_heap(running_.begin(), running_.end(), std::greater<>{});
     running_.pop_back();
   }

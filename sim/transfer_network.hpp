@@ -13,16 +13,23 @@ namespace servecast {
 
 enum class TransferId : std::uint64_t {};  // in order of start, from 0
 
+// What a network has done by its own count, for a run to check against what it handed over.
+struct TransferLedger {
+  Bytes arrived;  // by transfers that have ended
+  std::size_t running = 0;
+};
+
 class TransferNetwork {
  public:
   virtual ~TransferNetwork() = default;
 
-  // `now` is never before that of an earlier call, nor after next_end().
+  // `now` is never before that of an earlier call, nor after next_look().
   virtual TransferId start(SimTime now, ReplicaId from, ReplicaId to, Bytes bytes) = 0;
-  // When the next one ends, as long as none starts before; kNever when none runs.
-  [[nodiscard]] virtual SimTime next_end() = 0;
+  // None ends before it, as long as none starts before; it may be that none ends then either. kNever when none runs.
+  [[nodiscard]] virtual SimTime next_look() = 0;
   // Those that end by `now`, in order. Valid until the next call.
   virtual std::span<const TransferId> ended_by(SimTime now) = 0;
+  [[nodiscard]] virtual TransferLedger ledger() const = 0;
 };
 
 // Every pair of replicas has a link of its own, which all its transfers use as if alone: latency + bytes / bandwidth.
@@ -32,19 +39,22 @@ class DirectLinks final : public TransferNetwork {
   DirectLinks(double bytes_per_second, Duration latency) : bytes_per_second_(bytes_per_second), latency_(latency) {}
 
   TransferId start(SimTime now, ReplicaId from, ReplicaId to, Bytes bytes) override;
-  [[nodiscard]] SimTime next_end() override { return running_.empty() ? kNever : running_.front().at; }
+  [[nodiscard]] SimTime next_look() override { return running_.empty() ? kNever : running_.front().at; }
   std::span<const TransferId> ended_by(SimTime now) override;
+  [[nodiscard]] TransferLedger ledger() const override { return {arrived_, running_.size()}; }
 
  private:
   struct End {
     SimTime at;
     TransferId id;
+    Bytes bytes;
     friend bool operator>(const End& a, const End& b) { return a.at != b.at ? a.at > b.at : a.id > b.id; }
   };
 
   double bytes_per_second_;
   Duration latency_;
   std::uint64_t started_ = 0;
+  Bytes arrived_;
   std::vector<End> running_;  // a heap, the earliest first
   std::vector<TransferId> ended_;
 };

@@ -41,6 +41,21 @@ std::vector<Key> memory_keys() {
                       [](Experiment& e, const Scalar& v) { e.deployment.kv_blocks = Blocks{v.integer}; })};
 }
 
+Key topology_key() {
+  Key key = map_key("topology",
+                    "What joins the devices: replicas stand on its GPUs, and all-reduces and KV cross its links; by "
+                    "default the device's own link. A plain name or path stands for `{sheet: …}`.",
+                    {text_key(Key::Kind::kNameOrPath, "sheet", "`topologies/NAME.yaml`, or the path of such a file.",
+                              [](Experiment& e, const Scalar& v) { e.deployment.topology->sheet = v.text; })
+                         .needed(),
+                     integer_key("hosts", "hosts", {1, 4096}, "Instead of the sheet's, where it has one kind of them.",
+                                 [](Experiment& e, const Scalar& v) { e.deployment.topology->hosts = v.integer; })},
+                    [](Experiment& e, const Scalar&) { e.deployment.topology.emplace(); });
+  key.shorthand = "sheet";
+  key.optional = true;
+  return std::move(key).as_section();
+}
+
 Key host_key() {
   return map_key(
       "host", "Time that the host adds to a step on the device.",
@@ -65,6 +80,7 @@ Key deployment_key() {
       integer_key("tensor_parallel", "devices", {1, 1024}, "Devices that each layer is split over.",
                   [](Experiment& e, const Scalar& v) { e.deployment.tensor_parallel = static_cast<int>(v.integer); })
           .with_default("1"),
+      topology_key(),
       pools_key(),
       integer_key("replicas", "", {1, 65536}, "Copies of the model, each on devices of its own.",
                   [](Experiment& e, const Scalar& v) { e.deployment.replicas = static_cast<int>(v.integer); })

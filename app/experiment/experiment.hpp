@@ -12,6 +12,7 @@
 #include "policies/registry.hpp"
 #include "policies/routing/registry.hpp"
 #include "policies/scaling/target_tracking.hpp"
+#include "sim/error.hpp"
 #include "sim/handover.hpp"
 #include "sim/summary.hpp"
 #include "sim/units.hpp"
@@ -37,6 +38,13 @@ struct DtypeChoice {  // by name, as costmodel/dtype.hpp parses them; absent: as
   std::optional<std::string> weights, kv, activations;
 };
 
+// What joins the devices; absent: the device's own link.
+struct TopologyChoice {
+  std::string sheet;                  // topologies/NAME.yaml, or a path
+  std::optional<std::int64_t> hosts;  // absent: the sheet's
+  InputPlace place;                   // where it is given
+};
+
 struct PoolSection {  // absent: as the deployment has it
   int replicas = 1;
   std::optional<int> tensor_parallel;
@@ -49,9 +57,9 @@ struct PoolsSection {
   PoolSection prefill, decode;
   RouterOptions decode_router{.kind = RouterKind::kLeastRequests, .load = Load::kRequests, .slots = {}};
   PullConfig pull;
-  double bytes_per_s = 0;
-  double latency_s = 0;
-  double host_bytes = 0;  // of the swap space of one decode replica
+  double bytes_per_s = 0;  // without a topology
+  double latency_s = 0;    // likewise
+  double host_bytes = 0;   // of the swap space of one decode replica
   double swap_bytes_per_s = 0;
 };
 
@@ -82,6 +90,7 @@ struct DeploymentSection {
   int replicas = 1;
   RouterOptions router;
   double snapshot_age_s = 0;
+  std::optional<TopologyChoice> topology;
   std::optional<PoolsSection> pools;
   std::optional<FailureSection> failure;
   std::optional<JoinSection> join;

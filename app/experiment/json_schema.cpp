@@ -90,12 +90,12 @@ Json default_value(const Key& key) {
   return key.fallback;
 }
 
-// What must be there: a schema of `required` alone, which says nothing about values of another kind.
+// What must be there, whatever else is: a schema of `required` alone, which says nothing about values of another kind.
 Json required_below(const Key& key) {
   Json schema = Json::object();
   Json any = Json::array();
   for (const Key& child : key.keys) {
-    if (child.required) schema["required"].push_back(child.name);
+    if (child.required && !child.applies) schema["required"].push_back(child.name);
     if (child.alternative) any.push_back({{"required", {child.name}}});
     if (Json inner = required_below(child); !inner.empty()) schema["properties"][child.name] = std::move(inner);
   }

@@ -46,18 +46,22 @@ Key decode_key() {
   return map_key("decode", "Where answers are computed after their first token.", std::move(keys)).as_section();
 }
 
+bool without_topology(const Experiment& e) { return !e.deployment.topology; }
+const char* const kWithoutTopology = "there is no deployment.topology, over whose links KV goes";
+
 Key transfer_key() {
   return map_key("transfer", "How KV gets from one to the other.",
                  {number_key("bytes_per_s", "bytes/s", {1e3, 1e15}, "Between any two replicas, whatever the others do.",
                              [](Experiment& e, const Scalar& v) { e.deployment.pools->bytes_per_s = v.number; })
-                      .needed(),
+                      .needed()
+                      .where(without_topology, kWithoutTopology),
                   number_key("latency_s", "s", {0, 3600}, "Of each transfer.",
                              [](Experiment& e, const Scalar& v) { e.deployment.pools->latency_s = v.number; })
-                      .with_default("0"),
+                      .with_default("0")
+                      .where(without_topology, kWithoutTopology),
                   boolean_key("overlapped", "A replica decodes while KV comes; false: it waits for each transfer.",
                               [](Experiment& e, const Scalar& v) { e.deployment.pools->pull.overlapped = v.flag; })
                       .with_default("false")})
-      .needed()
       .as_section();
 }
 

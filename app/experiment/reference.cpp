@@ -19,7 +19,8 @@ std::string values(const Key& key) {
   const std::string unit = key.unit.empty() ? "" : " " + key.unit;
   switch (key.kind) {
     case Key::Kind::kMap:
-      return key.shorthand.empty() ? "map" : "path or map";
+      if (key.shorthand.empty()) return "map";
+      return key.find(key.shorthand)->kind == Key::Kind::kNameOrPath ? "name, path or map" : "path or map";
     case Key::Kind::kOneOf:
       return "one of " + codes(key.alternatives());
     case Key::Kind::kChoice:

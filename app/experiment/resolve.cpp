@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/experiment/edit.hpp"
 #include "app/experiment/keys.hpp"
 #include "app/experiment/validate.hpp"
 
@@ -104,6 +105,14 @@ class Resolver {
   Resolved& out_;
 };
 
+// What is loaded later is refused at the line that named it.
+void remember_places(const Node& root, Experiment& experiment) {
+  const std::string path = "deployment.topology";
+  if (auto& topology = experiment.deployment.topology) {
+    topology->place = nearest_node(root, split_path(path)).place(path);
+  }
+}
+
 std::string default_name(const std::filesystem::path& file) {
   std::string name = file.stem().string();
   const std::string folder = std::filesystem::absolute(file).parent_path().filename().string();
@@ -124,6 +133,7 @@ Resolved resolve(const Node& root, const std::filesystem::path& file) {
     named.entries.push_back({"name", root.line, scalar_node(default_name(file), root)});
   Json json = Json::object();
   Resolver(out).visit_keys(experiment_keys(), named, {}, json);
+  remember_places(root, out.experiment);
   check_together(root, out.experiment, out.uses);
   out.text = json.dump(2);
   return out;

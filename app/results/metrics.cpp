@@ -141,12 +141,14 @@ void add_work(const PointResult& result, Keys& keys) {
   keys.count("emitted_tokens", result.run.tokens_emitted);
   keys.count("kv_transfers", result.run.moved.transfers);
   keys.count("kv_transferred_bytes", result.run.moved.arrived.count());
+  const auto& busiest = result.busiest_link;
+  keys.number_if(busiest.has_value(), "kv_busiest_link_share", busiest ? busiest->share : 0);
 }
 
 }  // namespace
 
-const std::array<NamedDistribution, 7>& distributions() {
-  static const std::array<NamedDistribution, 7> kList{{
+const std::array<NamedDistribution, 8>& distributions() {
+  static const std::array<NamedDistribution, 8> kList{{
       {"ttft", "s", "completed requests of the window", &Summary::ttft},
       {"tpot", "s", "completed requests of the window that streamed more than one token", &Summary::tpot},
       {"itl", "s", "every gap between two tokens of one request that ends after the warm-up", &Summary::itl},
@@ -154,6 +156,7 @@ const std::array<NamedDistribution, 7>& distributions() {
       {"normalised", "s_per_token", "completed requests of the window", &Summary::normalised},
       {"max_itl", "s", "completed requests of the window that streamed more than one token", &Summary::max_itl},
       {"queueing", "s", "completed requests of the window", &Summary::queueing},
+      {"transfer", "s", "completed requests of the window whose KV went from pool to pool", &Summary::transfer},
   }};
   return kList;
 }

@@ -31,7 +31,7 @@ struct NamedDistribution {
   std::string_view population;  // "completed requests of the window"
   Distribution Summary::*values;
 };
-[[nodiscard]] const std::array<NamedDistribution, 7>& distributions();
+[[nodiscard]] const std::array<NamedDistribution, 8>& distributions();
 
 // Keys of the percentiles that fewer than ten samples lie beyond.
 [[nodiscard]] std::vector<std::string> thin_percentiles(const Summary& summary);

@@ -27,6 +27,21 @@ Json memory_json(const MemoryPlan& plan) {
           {"blocks", plan.blocks.count()}};
 }
 
+// By replica, the GPUs of each stage.
+Json placement_json(const PlacedFleet& fleet) {
+  Json replicas = Json::array();
+  for (const PlacedReplica& replica : fleet.replicas()) {
+    Json stages = Json::array();
+    for (const auto& stage : replica.stages) {
+      Json gpus = Json::array();
+      for (const GpuIndex gpu : stage) gpus.push_back(fleet.topology().gpu(gpu).name);
+      stages.push_back(std::move(gpus));
+    }
+    replicas.push_back(std::move(stages));
+  }
+  return replicas;
+}
+
 Json trace_json(const TraceReport& report) {
   Json dropped = Json::object();
   for (const TraceReport::Drop& drop : report.dropped) dropped[drop.reason] = drop.rows;
@@ -51,6 +66,10 @@ std::string planned_json(const PreparedPoint& point) {
     json["decode_pool"] = {{"device", point.decode->device.name},
                            {"memory_per_device", memory_json(point.decode->memory)},
                            {"usable_blocks", point.decode->replica.usable_blocks.count()}};
+  }
+  if (point.fleet) {
+    json["topology"] = point.fleet->topology().name();
+    json["placement"] = placement_json(*point.fleet);
   }
   json["requests"] = requests_asked(point);
   json["notes"] = d.notes;

@@ -55,6 +55,7 @@ std::vector<InputFile> inputs_of(const Study& study, const std::vector<PreparedP
     add("model", point.deployment.model_file);
     add("device", point.deployment.device_file);
     if (point.decode) add("device", point.decode->device_file);
+    if (point.fleet) add("topology", point.fleet->file());
   }
   for (InputFile& file : traces.files()) inputs.push_back(std::move(file));
   return inputs;

@@ -5,7 +5,7 @@
 
 #include "app/results/text_table.hpp"
 #include "app/run/data_files.hpp"
-#include "costmodel/kv_transfer.hpp"
+#include "costmodel/collectives.hpp"
 #include "costmodel/model_config.hpp"
 #include "costmodel/roofline.hpp"
 #include "sim/error.hpp"
@@ -112,21 +112,22 @@ ReplicaConfig configure(const Experiment& experiment, const Deployment& deployme
 
 // What the ranks of a decode replica get of one block, each what it holds: latents, and KV heads of which there are
 // fewer than ranks, as often as ranks hold them. How often the sender has them is of no matter.
-Bytes bytes_to_move(const PoolsSection& pools, const Deployment& deployment, Tokens block) {
+std::vector<KvPart> parts_to_move(const PoolsSection& pools, const Deployment& deployment, Tokens block) {
   Parallelism from, to;
   from.sharding.tensor = *pools.prefill.tensor_parallel;
   to.sharding.tensor = *pools.decode.tensor_parallel;
-  Bytes bytes;
-  for (const KvPart& part : kv_parts(deployment.model, deployment.dtypes.kv, from, to, block)) bytes += part.bytes;
-  return bytes;
+  return kv_parts(deployment.model, deployment.dtypes.kv, from, to, block);
 }
 
 // What moves when KV leaves the replica, and where it goes in need. Requires tensor_parallel of both pools.
-void configure_pool(const PoolsSection& pools, const Deployment& deployment, ReplicaConfig& config) {
+void configure_pool(const PoolsSection& pools, Deployment& deployment) {
+  ReplicaConfig& config = deployment.replica;
   config.role = deployment.role;
   config.pull = pools.pull;
   const double block = kv_bytes_of(deployment, 1);
-  config.block_bytes = bytes_to_move(pools, deployment, config.block_size);
+  deployment.kv_of_block = parts_to_move(pools, deployment, config.block_size);
+  config.block_bytes = Bytes{0};
+  for (const KvPart& part : deployment.kv_of_block) config.block_bytes += part.bytes;
   config.host_blocks = Blocks{static_cast<std::int64_t>(pools.host_bytes / block)};
   if (pools.swap_bytes_per_s > 0) config.swap_per_block = from_seconds(block / pools.swap_bytes_per_s);
 }
@@ -166,11 +167,22 @@ Deployment plan(const Experiment& experiment, Role role) {
   d.policy = fit_policy(experiment.deployment.policy, model_len, d.notes);
   d.host_per_step_s = experiment.deployment.host_per_step_s;
   d.host_per_sequence_s = experiment.deployment.host_per_sequence_s;
-  const auto probe = make_cost_model(d);  // refuses what the device cannot compute
+  if (!experiment.deployment.topology) static_cast<void>(make_cost_model(d));  // refuses what cannot be computed
   d.memory = plan_for(experiment, d, model_len);
   d.replica = configure(experiment, d, model_len);
-  if (role != Role::kBoth) configure_pool(*experiment.deployment.pools, d, d.replica);
+  if (role != Role::kBoth) configure_pool(*experiment.deployment.pools, d);
   return d;
+}
+
+// What knows no file gets the experiment's.
+template <class F>
+auto in_experiment(const Experiment& experiment, F act) {
+  try {
+    return act();
+  } catch (const InputError& error) {
+    if (!error.place().file.empty() || experiment.file.empty()) throw;
+    throw InputError({experiment.file.string(), 0, {}}, error.what());
+  }
 }
 
 }  // namespace
@@ -191,19 +203,26 @@ LargestStep largest_step(const SchedulerOptions& policy, Tokens max_model_len, R
 }
 
 Deployment plan_deployment(const Experiment& experiment, Role role) {
-  try {
-    return plan(of_pool(experiment, role), role);
-  } catch (const InputError& error) {
-    if (!error.place().file.empty() || experiment.file.empty()) throw;
-    throw InputError({experiment.file.string(), 0, {}}, error.what());
-  }
+  return in_experiment(experiment, [&] { return plan(of_pool(experiment, role), role); });
 }
 
-std::unique_ptr<StepCostModel> make_cost_model(const Deployment& deployment) {
-  const HostTime host{from_seconds(deployment.host_per_step_s), from_seconds(deployment.host_per_sequence_s)};
-  return std::make_unique<RooflineModel>(deployment.model, deployment.device, deployment.dtypes,
-                                         deployment.tensor_parallel, host);
+void check_cost_model(const Experiment& experiment, const Deployment& deployment, const Placed& placed) {
+  in_experiment(experiment, [&] { static_cast<void>(make_cost_model(deployment, placed)); });
 }
+
+std::unique_ptr<StepCostModel> make_cost_model(const Deployment& deployment, const std::optional<Placed>& placed) {
+  const HostTime host{from_seconds(deployment.host_per_step_s), from_seconds(deployment.host_per_sequence_s)};
+  const Sharding sharding = parallelism_of(deployment).sharding;
+  Interconnect links;
+  if (placed) {
+    links.tensor = std::make_shared<Collectives>(*placed->routes, placed->replica.stages.front(),
+                                                 CustomAllReduce::of(deployment.device));
+  }
+  return std::make_unique<RooflineModel>(deployment.model, deployment.device, deployment.dtypes, sharding, host,
+                                         std::move(links));
+}
+
+Parallelism parallelism_of(const Deployment& deployment) { return {Sharding{deployment.tensor_parallel}, 1, {}}; }
 
 std::int64_t device_count(const Deployment& deployment) {
   return std::int64_t{deployment.replicas} * deployment.tensor_parallel;

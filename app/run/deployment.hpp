@@ -5,13 +5,16 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/experiment/experiment.hpp"
 #include "costmodel/device.hpp"
+#include "costmodel/kv_transfer.hpp"
 #include "costmodel/memory.hpp"
 #include "costmodel/model.hpp"
+#include "costmodel/pipeline.hpp"
 #include "policies/registry.hpp"
 #include "sim/replica.hpp"
 #include "sim/step.hpp"
@@ -30,6 +33,7 @@ struct Deployment {
   SchedulerOptions policy;  // lengths cut to the model's
   MemoryPlan memory;        // of one device
   ReplicaConfig replica;
+  std::vector<KvPart> kv_of_block;  // of pools: what moves of one block, from which rank to which
   double host_per_step_s = 0;
   double host_per_sequence_s = 0;
   std::vector<std::string> notes;  // what a reader of the results must know
@@ -37,7 +41,8 @@ struct Deployment {
 
 // Throws InputError, with the experiment's file and field, for a name that is not known, a format or split that
 // the model does not take, or a model that does not fit (saying by how much).
-// Of experiments with pools: the replicas of one of them.
+// Of experiments with pools: the replicas of one of them. With a topology, whether the device computes what it is asked
+// to shows only once they are placed.
 [[nodiscard]] Deployment plan_deployment(const Experiment& experiment, Role role = Role::kBoth);
 
 // The largest step of a policy: its tokens and the rows that sample. A policy without such a limit is planned
@@ -48,8 +53,16 @@ struct LargestStep {
 };
 [[nodiscard]] LargestStep largest_step(const SchedulerOptions& policy, Tokens max_model_len, Role role = Role::kBoth);
 
-// For one run: cost models remember, and are not shared between threads.
-[[nodiscard]] std::unique_ptr<StepCostModel> make_cost_model(const Deployment& deployment);
+// For one run: cost models remember, and are not shared between threads. Throws InputError where the device does not
+// compute what it is asked to. What a placed replica's ranks exchange goes over the topology.
+[[nodiscard]] std::unique_ptr<StepCostModel> make_cost_model(const Deployment& deployment,
+                                                             const std::optional<Placed>& placed = std::nullopt);
+
+// Throws InputError, with the experiment's file, where make_cost_model does.
+void check_cost_model(const Experiment& experiment, const Deployment& deployment, const Placed& placed);
+
+// How each replica is divided.
+[[nodiscard]] Parallelism parallelism_of(const Deployment& deployment);
 
 // Devices of all its replicas.
 [[nodiscard]] std::int64_t device_count(const Deployment& deployment);

@@ -21,7 +21,7 @@ struct LoadedTrace {
 
 // An input file as the manifest names it.
 struct InputFile {
-  std::string role;  // "experiment", "trace", "tokenizer", "model", "device"
+  std::string role;  // "experiment", "trace", "tokenizer", "model", "device", "topology"
   std::filesystem::path path;
   std::uintmax_t bytes = 0;
   std::string hash;  // "fnv1a64:" and 16 hexadecimal digits

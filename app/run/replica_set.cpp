@@ -1,12 +1,15 @@
 #include "app/run/replica_set.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace servecast {
 
-void ReplicaSet::add(const Deployment& deployment) {
+void ReplicaSet::add(const Deployment& deployment, const PlacedFleet* fleet) {
   for (int i = 0; i < deployment.replicas; ++i) {
-    models_.push_back(make_cost_model(deployment));
+    models_.push_back(
+        make_cost_model(deployment, fleet == nullptr ? std::nullopt : std::optional(fleet->placed(specs_.size()))));
     executors_.push_back(std::make_unique<PredictedExecutor>(*models_.back()));
     schedulers_.push_back(make_scheduler(deployment.policy, requests_, deployment.role));
     specs_.push_back({deployment.replica, schedulers_.back().get(), executors_.back().get(), nullptr});
@@ -22,9 +25,9 @@ std::span<const ReplicaSpec> ReplicaSet::specs() {
   return specs_;
 }
 
-Pools::Pools(const PoolsSection& section, std::uint64_t seed)
+Pools::Pools(const PoolsSection& section, std::uint64_t seed, std::unique_ptr<TransferNetwork> network)
     : router_(make_router(section.decode_router, 0, {seed, "router.decode"})),
-      links_(section.bytes_per_s, from_seconds(section.latency_s)),
-      disaggregation_{*router_, links_} {}
+      network_(std::move(network)),
+      disaggregation_{*router_, *network_} {}
 
 }  // namespace servecast

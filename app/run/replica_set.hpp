@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/run/deployment.hpp"
+#include "app/run/placed_fleet.hpp"
 #include "sim/request_table.hpp"
 #include "sim/simulation.hpp"
 
@@ -17,8 +18,8 @@ class ReplicaSet {
   ReplicaSet(SimTime record_gaps_from, const RequestTable& requests)
       : record_gaps_from_(record_gaps_from), requests_(requests) {}
 
-  // All replicas of the deployment.
-  void add(const Deployment& deployment);
+  // All replicas of the deployment, which stand where `fleet` has the next ones, where there is one.
+  void add(const Deployment& deployment, const PlacedFleet* fleet);
   [[nodiscard]] std::span<const ReplicaSpec> specs();
 
  private:
@@ -33,12 +34,12 @@ class ReplicaSet {
 // The way from replicas that prefill to those that decode.
 class Pools {
  public:
-  Pools(const PoolsSection& section, std::uint64_t seed);
+  Pools(const PoolsSection& section, std::uint64_t seed, std::unique_ptr<TransferNetwork> network);
   [[nodiscard]] Disaggregation& disaggregation() { return disaggregation_; }
 
  private:
   std::unique_ptr<Router> router_;
-  DirectLinks links_;
+  std::unique_ptr<TransferNetwork> network_;
   Disaggregation disaggregation_;
 };
 

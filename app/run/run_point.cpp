@@ -98,6 +98,38 @@ void note_outcome(const PointResult& result, std::vector<std::string>& notes) {
   if (result.run.stopped_at_horizon) notes.emplace_back("stopped at the horizon");
 }
 
+std::shared_ptr<const PlacedFleet> place(const TopologyChoice& choice, const PreparedPoint& prepared) {
+  std::vector<const Deployment*> pools{&prepared.deployment};
+  if (prepared.decode) pools.push_back(&*prepared.decode);
+  auto fleet = std::make_shared<const PlacedFleet>(choice, pools);
+  std::size_t first = 0;
+  for (const Deployment* pool : pools) {
+    check_cost_model(prepared.point->experiment, *pool, fleet->placed(first));
+    first += static_cast<std::size_t>(pool->replicas);
+  }
+  return fleet;
+}
+
+// The links of the topology, or where there is none one link for each pair of replicas.
+std::unique_ptr<TransferNetwork> network_of(const PreparedPoint& prepared, const KvNetwork*& over_topology) {
+  if (!prepared.fleet) {
+    const PoolsSection& pools = *prepared.point->experiment.deployment.pools;
+    return std::make_unique<DirectLinks>(pools.bytes_per_s, from_seconds(pools.latency_s));
+  }
+  auto network = prepared.fleet->network(prepared.deployment, *prepared.decode);
+  over_topology = network.get();
+  return network;
+}
+
+void note_links(const PreparedPoint& prepared, const PointResult& result, std::vector<std::string>& notes) {
+  if (!prepared.fleet) return;
+  notes.push_back(prepared.fleet->describe());
+  if (!result.busiest_link) return;
+  notes.push_back(fmt::format("the busiest link of KV, {}, was used to {:.2g} % over the run",
+                              link_text(prepared.fleet->topology(), result.busiest_link->link),
+                              result.busiest_link->share * 100));
+}
+
 }  // namespace
 
 const Deployment& deployment_of(const PreparedPoint& point, std::size_t replica) {
@@ -114,6 +146,7 @@ PreparedPoint prepare_point(const GridPoint& point, TraceCache& traces) {
   const bool pools = point.experiment.deployment.pools.has_value();
   prepared.deployment = plan_deployment(point.experiment, pools ? Role::kPrefill : Role::kBoth);
   if (pools) prepared.decode = plan_deployment(point.experiment, Role::kDecode);
+  if (point.experiment.deployment.topology) prepared.fleet = place(*point.experiment.deployment.topology, prepared);
   if (point.experiment.workload.trace) prepared.trace = &traces.load(*point.experiment.workload.trace);
   // Made once and thrown away, so that lengths and arrivals that do not fit the trace are refused now.
   const auto probe = make_workload(point.experiment.workload.spec, prepared.trace ? prepared.trace->trace : nullptr);
@@ -125,12 +158,13 @@ PointResult run_point(const PreparedPoint& prepared, RequestTable& requests, con
   const auto workload = make_workload(experiment.workload.spec, prepared.trace ? prepared.trace->trace : nullptr);
   const DeploymentSection& asked = experiment.deployment;
   ReplicaSet replicas(kStart + experiment.summary.warm_up, requests);
-  replicas.add(prepared.deployment);
-  if (prepared.decode) replicas.add(*prepared.decode);
+  replicas.add(prepared.deployment, prepared.fleet.get());
+  if (prepared.decode) replicas.add(*prepared.decode, prepared.fleet.get());
   const auto router = make_router(asked.router, max_running(prepared.deployment.policy, prepared.deployment.role),
                                   {experiment.seed, "router"});
   std::optional<Pools> pools;
-  if (asked.pools) pools.emplace(*asked.pools, experiment.seed);
+  const KvNetwork* links = nullptr;
+  if (asked.pools) pools.emplace(*asked.pools, experiment.seed, network_of(prepared, links));
   const FleetPlan fleet(asked);
   ClusterConfig config;
   config.membership = fleet.membership();
@@ -144,8 +178,10 @@ PointResult run_point(const PreparedPoint& prepared, RequestTable& requests, con
   result.run = simulate(config, replicas.specs(), *router, requests, *workload, progress);
   result.summary = summarise(requests, result.run, experiment.summary);
   result.realised = workload->realised();
+  if (links != nullptr) result.busiest_link = links->busiest(from_seconds(result.summary.duration_s));
   result.notes = prepared.deployment.notes;
   if (prepared.decode) note_more(prepared.decode->notes, result.notes);
+  note_links(prepared, result, result.notes);
   if (prepared.trace != nullptr) {
     note_trace(prepared.trace->report, result.notes);
     if (prepared.trace->trace->has_prefixes()) {

@@ -10,6 +10,7 @@
 #include "app/experiment/experiment.hpp"
 #include "app/run/deployment.hpp"
 #include "app/run/inputs.hpp"
+#include "app/run/placed_fleet.hpp"
 #include "sim/request_table.hpp"
 #include "sim/simulation.hpp"
 #include "sim/summary.hpp"
@@ -20,9 +21,10 @@ namespace servecast {
 // What is known of a point before it runs.
 struct PreparedPoint {
   const GridPoint* point = nullptr;
-  Deployment deployment;               // of the prefill pool, where there are pools
-  std::optional<Deployment> decode;    // and of the decode pool
-  const LoadedTrace* trace = nullptr;  // none where lengths are drawn
+  Deployment deployment;                     // of the prefill pool, where there are pools
+  std::optional<Deployment> decode;          // and of the decode pool
+  std::shared_ptr<const PlacedFleet> fleet;  // where there is a topology: all replicas of both
+  const LoadedTrace* trace = nullptr;        // none where lengths are drawn
 };
 
 struct PointResult {
@@ -31,7 +33,8 @@ struct PointResult {
   RunResult run;
   Summary summary;
   Realised realised;
-  std::vector<std::string> notes;  // deployment, trace, and what happened, for a reader of the results
+  std::optional<LinkUse> busiest_link;  // of the topology, by KV that went from pool to pool; none where none did
+  std::vector<std::string> notes;       // deployment, trace, and what happened, for a reader of the results
 };
 
 // What replica number `replica` of the point is; those that prefill come before those that decode.

@@ -1,8 +1,10 @@
-// Laws of prefill and decode on replicas of their own. The engine checks blocks and tokens of every replica after each
-// step, requests, transferred bytes, Little's law and the causes of time by itself; a breach throws.
+// Laws of prefill and decode on replicas of their own, over links between pairs and over those of a topology. The
+// engine checks blocks and tokens of every replica after each step, requests, transferred bytes, Little's law and the
+// causes of time by itself; a breach throws.
 #include <algorithm>
 #include <doctest/doctest.h>
 
+#include "costmodel/kv_network.hpp"
 #include "tests/laws/cluster_run.hpp"
 #include "tests/support/causes.hpp"
 
@@ -19,9 +21,46 @@ struct PoolCase {
   PullConfig pull = {};
   double bytes_per_second = 1e9;
   std::optional<SimTime> horizon = {};
+  bool over_topology = false;  // else every pair of replicas has a link of its own
 };
 
 constexpr std::int64_t kBlockBytes = 1'000'000;
+
+// A GPU for each replica, each with a link of this bandwidth to one switch; a way takes as long as a link between
+// pairs.
+class Star {
+ public:
+  Star(const PoolCase& what, Bytes block)
+      : topology_(star(what)),
+        routes_(topology_),
+        replicas_(of_one_gpu(what.prefills + what.decodes)),
+        network_(routes_, {{0, 0, block}}, {{}, std::span(replicas_).first(what.prefills)},
+                 {{}, std::span(replicas_).subspan(what.prefills)}) {}
+
+  TransferNetwork& network() { return network_; }
+
+ private:
+  static Topology star(const PoolCase& what) {
+    std::vector<TopologyNode> nodes{{"switch", NodeKind::kSwitch, std::nullopt, ""}};
+    std::vector<TopologyLink> links;
+    for (NodeIndex i = 1; i <= what.prefills + what.decodes; ++i) {
+      nodes.push_back({"gpu", NodeKind::kGpu, 0, ""});
+      links.push_back({i, 0, LinkMedium::kNetwork, what.bytes_per_second, 1, Duration{25'000}});
+      links.push_back({0, i, LinkMedium::kNetwork, what.bytes_per_second, 1, Duration{25'000}});
+    }
+    return {"star", "A star", nodes, links};
+  }
+  static std::vector<PlacedReplica> of_one_gpu(std::size_t count) {
+    std::vector<PlacedReplica> replicas;
+    for (GpuIndex gpu = 0; gpu < count; ++gpu) replicas.push_back({{{gpu}}});
+    return replicas;
+  }
+
+  Topology topology_;
+  Routes routes_;
+  std::vector<PlacedReplica> replicas_;
+  KvNetwork network_;
+};
 
 void run(const PoolCase& what, ClusterRun& out, bool watched = true) {
   const std::size_t count = what.prefills + what.decodes;
@@ -48,7 +87,8 @@ void run(const PoolCase& what, ClusterRun& out, bool watched = true) {
   DirectLinks links(what.bytes_per_second, Duration{50'000});
   const auto front = make_router({.kind = RouterKind::kShortestQueue, .load = Load::kWaiting, .slots = {}}, 1);
   const auto among = make_router({.kind = RouterKind::kLeastRequests, .load = Load::kRequests, .slots = {}}, 1);
-  Disaggregation pools{*among, links};
+  Star star(what, specs.front().config.block_bytes);
+  Disaggregation pools{*among, what.over_topology ? star.network() : links};
   ClusterConfig config;
   config.horizon = what.horizon;
   config.disaggregation = &pools;
@@ -83,6 +123,7 @@ void for_random_pools(const char* purpose, F check) {
       what.decode_blocks = draw(random, 24, 70);  // a request takes 10 at most, and is counted twice
       what.pull.overlapped = i % 2 == 1;
       what.pull.waiting_share = draw(random, 0, 1) == 0 ? 0.05 : 0.5;
+      what.over_topology = i >= 4;
       what.pull.idle_poll = Duration{draw(random, 0, 1) * 3'000'000};
       check(what);
     }
@@ -149,6 +190,7 @@ TEST_CASE("with ample memory TTFT depends neither on output lengths nor on the r
     for (Arrival& arrival : what.arrivals) arrival.output = arrival.max_tokens = Tokens{draw(random, 2, 90)};
     what.decodes = 5;
     what.bytes_per_second = 1e8;
+    what.over_topology = true;
     run(what, others, false);
     for (std::uint32_t r = 0; r < base.requests.size(); ++r) {
       CHECK(base.requests[r].first_token_at == others.requests[r].first_token_at);

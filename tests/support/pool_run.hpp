@@ -17,7 +17,9 @@ struct PoolSpec {
   std::int64_t block_size = 4;
   SchedulerOptions options = DistserveOptions{};
   PullConfig pull = {};
-  double blocks_per_second = 1e15;  // over a link
+  double blocks_per_second = 1e15;     // over a link
+  TransferNetwork* network = nullptr;  // instead of such links
+  std::int64_t block_bytes = 1;
   std::int64_t host_blocks = 1000;
   Duration swap_per_block{0};
   RouterOptions among{.kind = RouterKind::kLeastRequests, .load = Load::kRequests, .slots = {}};  // those that decode
@@ -42,7 +44,7 @@ inline ReplicaConfig pool_config(const PoolSpec& spec, Role role) {
   config.usable_blocks = Blocks{role == Role::kPrefill ? spec.prefill_blocks : spec.decode_blocks};
   config.grows = needs.grows;
   config.pull = spec.pull;
-  config.block_bytes = Bytes{1};
+  config.block_bytes = Bytes{spec.block_bytes};
   config.host_blocks = Blocks{spec.host_blocks};
   config.swap_per_block = spec.swap_per_block;
   config.check_every = 1;
@@ -63,7 +65,7 @@ inline void run(const PoolSpec& spec, PoolOutcomes& out) {
   DirectLinks links(spec.blocks_per_second, Duration{0});
   const auto front = make_router({.kind = RouterKind::kShortestQueue, .load = Load::kWaiting, .slots = {}}, 1);
   const auto among = make_router(spec.among, 1);
-  Disaggregation pools{*among, links};
+  Disaggregation pools{*among, spec.network != nullptr ? *spec.network : links};
   ClusterConfig config;
   config.disaggregation = &pools;
   ListSource source(spec.requests);
