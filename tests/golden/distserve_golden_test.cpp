@@ -135,13 +135,14 @@ TEST_CASE("where those that have come hold every block and the first needs one m
   CHECK_THROWS_AS(run(spec, out), StalledError);
 }
 
-// 6 blocks to decode at each of two replicas. A and B run at the first; at 5 B is thrown out, and waits until A ends.
+// 7 blocks to decode at each of two replicas. A runs at the first from 1 on, so B finds both with nobody waiting and
+// comes there too, at 3. At 7 B needs a fourth block, but A took the last at 5: B is thrown out and waits until A ends.
 // C's prompt is done at 8.
 TEST_CASE("who was thrown out counts as waiting to decode") {
   PoolSpec spec;
   spec.options = VllmV1Options{};
-  spec.requests = {{"A", 0, 8, 12}, {"B", 0, 8, 12}, {"C", 7, 4, 3}};
-  spec.decode_blocks = 6;
+  spec.requests = {{"A", 0, 8, 12}, {"B", 2, 8, 12}, {"C", 7, 4, 3}};
+  spec.decode_blocks = 7;
   spec.decodes = 2;
   spec.among.kind = RouterKind::kShortestQueue;
   spec.pull.waiting_share = 1;
