@@ -48,11 +48,29 @@ TransferId KvNetwork::start(SimTime now, ReplicaId from, ReplicaId to, Bytes byt
   transfer = {TransferId{started_++}, static_cast<std::uint32_t>(parts.size()), now, Bytes{0}};
   const std::int64_t blocks = bytes / block_bytes_;
   for (const KvFlow& part : parts) {
-    const std::uint32_t slot = FlowNetwork::slot_of(links_.start(now, part.links, part.bytes * blocks));
+    const FlowId id = links_.start(now, part.links, part.bytes * blocks);
+    const std::uint32_t slot = FlowNetwork::slot_of(id);
     if (slot >= flows_.size()) flows_.resize(slot + std::size_t{1});
-    flows_[slot] = {at, &part};
+    flows_[slot] = {at, &part, id, true};
   }
   return transfer.id;
+}
+
+void KvNetwork::cut(SimTime now, TransferId transfer) {
+  advance(now);
+  ++ended_count_;
+  const auto last_bytes = std::find_if(ends_.begin(), ends_.end(), [&](const End& end) { return end.id == transfer; });
+  if (last_bytes != ends_.end()) {
+    ends_.erase(last_bytes);
+    std::make_heap(ends_.begin(), ends_.end(), std::greater<>{});
+    return;
+  }
+  for (Flow& flow : flows_) {
+    if (!flow.runs || transfers_[flow.transfer].id != transfer) continue;
+    links_.cancel(now, flow.id);
+    flow.runs = false;
+    if (--transfers_[flow.transfer].flows == 0) free_transfers_.push_back(flow.transfer);
+  }
 }
 
 // Nothing that runs comes before its flow has left and then been on its way.
@@ -68,7 +86,8 @@ void KvNetwork::advance(SimTime now) {
 
 void KvNetwork::flow_ended(FlowId id) {
   const SimTime left = links_.ended_at(id);
-  const Flow& flow = flows_[FlowNetwork::slot_of(id)];
+  Flow& flow = flows_[FlowNetwork::slot_of(id)];
+  flow.runs = false;
   Transfer& transfer = transfers_[flow.transfer];
   const auto bytes = static_cast<std::int64_t>(links_.delivered_units(left, id) / FlowNetwork::kUnitsPerByte);
   for (const LinkIndex link : flow.over->links) carried_[link] += bytes;

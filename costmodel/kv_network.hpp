@@ -34,6 +34,7 @@ class KvNetwork final : public TransferNetwork {
 
   // It ends when the last byte of its last part has come, the way's latency after it left. Requires whole blocks.
   TransferId start(SimTime now, ReplicaId from, ReplicaId to, Bytes bytes) override;
+  void cut(SimTime now, TransferId transfer) override;
   [[nodiscard]] SimTime next_look() override;
   std::span<const TransferId> ended_by(SimTime now) override;
   // What left the links, not what was asked of them.
@@ -54,6 +55,8 @@ class KvNetwork final : public TransferNetwork {
   struct Flow {
     std::uint32_t transfer = 0;  // where in `transfers_`
     const KvFlow* over = nullptr;
+    FlowId id{};
+    bool runs = false;
   };
   struct End {
     SimTime at;
@@ -79,8 +82,8 @@ class KvNetwork final : public TransferNetwork {
   std::vector<Flow> flows_;  // by slot
   std::vector<End> ends_;    // a heap: transfers whose last byte is on the way
   std::vector<TransferId> ended_;
-  std::vector<std::int64_t> carried_;  // by link: bytes
-  std::size_t started_ = 0, ended_count_ = 0;
+  std::vector<std::int64_t> carried_;          // by link: bytes
+  std::size_t started_ = 0, ended_count_ = 0;  // those that were cut among them
   Bytes arrived_;
 };
 

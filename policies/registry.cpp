@@ -9,17 +9,17 @@
 namespace servecast {
 
 const std::vector<std::string>& scheduler_names() {
-  static const std::vector<std::string> kNames{"static",  "orca",   "vllm-v0",  "vllm-v1",
-                                               "sarathi", "sglang", "distserve"};
+  static const std::vector<std::string> kNames{"static",  "orca",   "vllm-v0",   "vllm-v1",
+                                               "sarathi", "sglang", "distserve", "splitwise"};
   return kNames;
 }
 
 std::string_view scheduler_name(const SchedulerOptions& options) { return scheduler_names()[options.index()]; }
 
 SchedulerOptions default_options(std::string_view name) {
-  static const std::vector<SchedulerOptions> kDefaults{StaticOptions{},   OrcaOptions{},    VllmV0Options{},
-                                                       VllmV1Options{},   SarathiOptions{}, SglangOptions{},
-                                                       DistserveOptions{}};
+  static const std::vector<SchedulerOptions> kDefaults{StaticOptions{},    OrcaOptions{},     VllmV0Options{},
+                                                       VllmV1Options{},    SarathiOptions{},  SglangOptions{},
+                                                       DistserveOptions{}, SplitwiseOptions{}};
   const auto found = std::find(scheduler_names().begin(), scheduler_names().end(), name);
   assert(found != scheduler_names().end());
   return kDefaults[static_cast<std::size_t>(found - scheduler_names().begin())];
@@ -37,7 +37,9 @@ ReplicaNeeds replica_needs(const SchedulerOptions& options) {
   }
   if (std::holds_alternative<SglangOptions>(options)) needs.slots = true;
   needs.null_block = std::holds_alternative<VllmV1Options>(options);
-  needs.pools = std::holds_alternative<DistserveOptions>(options);
+  needs.places = std::holds_alternative<SplitwiseOptions>(options);
+  if (needs.places) needs.grows = false;
+  needs.pools = needs.places || std::holds_alternative<DistserveOptions>(options);
   return needs;
 }
 
@@ -52,6 +54,7 @@ std::int64_t max_running(const SchedulerOptions& options, Role role) {
   return std::visit(
       Overloaded{[](const StaticOptions& o) { return o.batch_size; }, [](const OrcaOptions& o) { return o.max_batch; },
                  [](const SglangOptions& o) { return o.max_running_requests; },
+                 [](const SplitwiseOptions& o) { return o.max_batch; },
                  [&](const DistserveOptions& o) {
                    return role == Role::kPrefill ? o.prefill_max_batch
                                                  : std::min(o.decode_max_batch, o.decode_max_tokens.count());
@@ -71,14 +74,15 @@ std::unique_ptr<Scheduler> make_plain(const SchedulerOptions& options, const Out
                                [](const VllmV1Options& o) -> Made { return std::make_unique<VllmV1Scheduler>(o); },
                                [](const SarathiOptions& o) -> Made { return std::make_unique<SarathiScheduler>(o); },
                                [](const SglangOptions& o) -> Made { return std::make_unique<SglangScheduler>(o); },
-                               [](const DistserveOptions& o) -> Made { return std::make_unique<DistservePrefill>(o); }},
+                               [](const DistserveOptions& o) -> Made { return std::make_unique<DistservePrefill>(o); },
+                               [](const SplitwiseOptions& o) -> Made { return std::make_unique<SplitwiseMachine>(o); }},
                     options);
 }
 
 }  // namespace
 
 std::unique_ptr<Scheduler> make_scheduler(const SchedulerOptions& options, const OutputOracle& oracle, Role role) {
-  if (role != Role::kDecode) return make_plain(options, oracle);
+  if (role != Role::kDecode || replica_needs(options).places) return make_plain(options, oracle);
   if (const auto* distserve = std::get_if<DistserveOptions>(&options)) {
     return std::make_unique<DistserveDecode>(*distserve);
   }

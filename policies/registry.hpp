@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "policies/disaggregated/distserve.hpp"
+#include "policies/disaggregated/splitwise.hpp"
 #include "policies/scheduling/orca.hpp"
 #include "policies/scheduling/sarathi.hpp"
 #include "policies/scheduling/sglang.hpp"
@@ -19,9 +20,9 @@
 namespace servecast {
 
 using SchedulerOptions = std::variant<StaticOptions, OrcaOptions, VllmV0Options, VllmV1Options, SarathiOptions,
-                                      SglangOptions, DistserveOptions>;
+                                      SglangOptions, DistserveOptions, SplitwiseOptions>;
 
-// "static", "orca", "vllm-v0", "vllm-v1", "sarathi", "sglang", "distserve"; in this order.
+// "static", "orca", "vllm-v0", "vllm-v1", "sarathi", "sglang", "distserve", "splitwise"; in this order.
 [[nodiscard]] const std::vector<std::string>& scheduler_names();
 [[nodiscard]] std::string_view scheduler_name(const SchedulerOptions& options);
 // The defaults of a scheduler; requires one of scheduler_names().
@@ -34,7 +35,8 @@ struct ReplicaNeeds {
   bool null_block = false;  // one block of the cache is never handed out
   bool hold_until_batch_end = false;
   bool deliver_at_batch_end = false;
-  bool pools = false;  // prefill and decode need replicas of their own
+  bool pools = false;   // prefill and decode need replicas of their own
+  bool places = false;  // and where a request goes in both is decided when it arrives
   bool one_place =
       false;  // prefill and decode can't have replicas of their own: memory is held to a batch's or answer's end
 };

@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace servecast {
+namespace {
+
+// A dispatcher sees what waits, as it is.
+std::optional<Load> looks_at(const ClusterConfig& config, const Router& router) {
+  return config.placing != nullptr ? Load::kWaiting : router.looks_at();
+}
+
+}  // namespace
 
 Cluster::Cluster(const ClusterConfig& config, std::span<const ReplicaSpec> replicas, Router& router,
                  RequestTable& requests, ArrivalSource& source, const Progress& progress)
@@ -14,19 +22,14 @@ Cluster::Cluster(const ClusterConfig& config, std::span<const ReplicaSpec> repli
       progress_(progress),
       until_(config.horizon.value_or(kNever - Duration{1})),
       snapshot_age_(router.holds() ? Duration{0} : config.snapshot_age),
-      in_order_(source.closed_loop() || router.holds() || config.disaggregation != nullptr),
+      in_order_(source.closed_loop() || router.holds() || config.disaggregation != nullptr ||
+                config.placing != nullptr),
       takes_snapshots_(router.looks_at().has_value() && snapshot_age_ > Duration{0}),
-      watches_(router.looks_at().has_value() && !takes_snapshots_),
+      watches_(looks_at(config, router).has_value() && !takes_snapshots_),
       events_(replicas.size(), Moment{}),
-      loads_(static_cast<std::uint32_t>(replicas.size()), router.looks_at(), snapshot_age_ == Duration{0}) {
-  if (config.disaggregation != nullptr) {
-    Router& among = config.disaggregation->router;
-    decode_.emplace(Decode{among,
-                           config.disaggregation->network,
-                           ReplicaLoads(static_cast<std::uint32_t>(replicas.size()), among.looks_at(), true),
-                           {}});
-  }
-  no_choice_ = replicas.size() == 1 && !router.holds() && config.membership == nullptr;
+      loads_(static_cast<std::uint32_t>(replicas.size()), looks_at(config, router), snapshot_age_ == Duration{0}) {
+  make_decode(config);
+  no_choice_ = replicas.size() == 1 && !router.holds() && config.membership == nullptr && !decode_;
   reports_ = loads_.watched() == Load::kWaiting || (decode_ && decode_->loads.watched() == Load::kWaiting);
   for (std::uint32_t i = 0; i < replicas.size(); ++i) {
     const ReplicaSpec& spec = replicas[i];
@@ -156,6 +159,7 @@ RoutedRequest Cluster::routed(std::uint32_t request) const {
 }
 
 void Cluster::dispatch(std::uint32_t request) {
+  if (decode_ && decode_->placing != nullptr) return place(request);
   if (no_choice_) return send(ReplicaId{0}, request);
   if (held_.empty() && loads_.view().count() > 0) {
     if (const auto replica = router_.route(routed(request), loads_.view())) {
@@ -191,8 +195,9 @@ void Cluster::ended(ReplicaId replica, RequestId request, SimTime at) {
   const Request& gone = requests_[static_cast<std::uint32_t>(request)];
   ++node(replica).ended;
   node(replica).last_end = at;
-  (node(replica).role == Role::kDecode ? decode_->loads : loads_).ended(replica, gone.prompt);
+  loads_of(replica).ended(replica, gone.prompt);
   little_.leave(at, at - gone.arrived_at);
+  reached(static_cast<std::uint32_t>(request), Milestone::kEnded);
   ++ended_;
   last_end_ = std::max(last_end_, at);
   source_.finished(request, at);

@@ -14,11 +14,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/arrival_queue.hpp"
+#include "sim/dispatcher.hpp"
 #include "sim/little.hpp"
 #include "sim/replica.hpp"
 #include "sim/router.hpp"
@@ -59,10 +62,6 @@ class Cluster final : Replica::Outside {
     std::uint32_t request;
     SimTime since;
   };
-  struct Returning {
-    std::uint32_t request;
-    SimTime back_at;
-  };
   struct Starting {
     ReplicaId replica;
     std::int64_t order;  // of that replica's; one that is not its latest is of no matter any more
@@ -71,13 +70,16 @@ class Cluster final : Replica::Outside {
     Handover handover;
     ReplicaId to;
     SeqId sequence;  // there
+    Bytes sent;      // over the network
   };
   // What is needed where prefill and decode have replicas of their own.
   struct Decode {
-    Router& router;
     TransferNetwork& network;
     ReplicaLoads loads;
-    std::map<TransferId, Transfer> on_the_way;
+    Router* router = nullptr;  // or
+    const Placing* placing = nullptr;
+    std::map<TransferId, Transfer> on_the_way = {};
+    std::deque<Handover> stranded = {};  // prefilled while no replica decodes
   };
 
   // The run (cluster.cpp).
@@ -89,24 +91,39 @@ class Cluster final : Replica::Outside {
   void handle(const Moment& interaction);
   void arrivals_due();
   void dispatch(std::uint32_t request);
+  void place(std::uint32_t request);
   void send(ReplicaId to, std::uint32_t request);
   void send_held();
   void refresh(ReplicaId id);
   void ended(ReplicaId replica, RequestId request, SimTime at) override;
   [[nodiscard]] RoutedRequest routed(std::uint32_t request) const;
+  // Of the pool that the replica belongs to.
+  [[nodiscard]] ReplicaLoads& loads_of(ReplicaId id) {
+    return node(id).role == Role::kDecode ? decode_->loads : loads_;
+  }
 
   // From prefill to decode (cluster_handover.cpp).
+  void make_decode(const ClusterConfig& config);
+  void reached(std::uint32_t request, Milestone milestone);
+  void prefilled(RequestId request) override;
+  [[nodiscard]] Bytes left_to_send(const Handover& handover, SimTime at) const;
   void handed_over(const Handover& handover, SimTime at) override;
+  void hand_on(const Handover& handover, SimTime at);
+  void hand_on_stranded();
   void pulls(ReplicaId to, SeqId sequence, const Handover& handover, SimTime at) override;
   void transfers_due();
   void release(const Handover& handover, SimTime at);
+  void give_back(const Handover& handover, ReplicaId to);
+  void cut_transfers(ReplicaId failed, const RetryPolicy& retry);
+  void withdraw(ReplicaId failed, const RetryPolicy& retry);
 
   // Who is there (cluster_membership.cpp).
   void start_membership(const Membership& membership);
   [[nodiscard]] SimTime next_change() const;
   [[nodiscard]] bool all_over() const;
   void changes_due();
-  void fail(ReplicaId id);
+  void fail(ReplicaId id, const RetryPolicy& retry);
+  void lose(ReplicaId at, const Replica::Lost& lost, const RetryPolicy& retry);
   void start_anew(Request& request);
   void join(ReplicaId id);
   void leave(ReplicaId id, SimTime at);
@@ -155,10 +172,10 @@ class Cluster final : Replica::Outside {
   SimTime pull_at_ = kNever;               // when the first of them is asked about again
   std::vector<std::uint64_t> affinities_;  // by request; shorter where the last ones have none
   const Membership* membership_ = nullptr;
-  std::size_t next_change_ = 0;                // of its changes
-  std::multimap<SimTime, Starting> starting_;  // by when they take requests
-  std::deque<Returning> returning_;            // whose replica failed
-  SimTime looks_at_ = kNever;                  // the autoscaler, next
+  std::size_t next_change_ = 0;                            // of its changes
+  std::multimap<SimTime, Starting> starting_;              // by when they take requests
+  std::set<std::pair<SimTime, std::uint32_t>> returning_;  // requests whose replica failed, by when they are sent again
+  SimTime looks_at_ = kNever;                              // the autoscaler, next
   bool looked_in_vain_ = false;
   std::int64_t ordered_ = 0;
   std::int64_t tokens_thrown_away_ = 0;

@@ -13,8 +13,12 @@ bool Cluster::stopped() const { return ended_ < requests_.size() || !arrivals_.e
 void Cluster::stop() {
   for (const auto& node : nodes_) node->replica->stop(until_);
   for (const auto& [request, since] : held_) requests_[request].time_in(Cause::kSlot) += until_ - since;
-  for (const Returning& lost : returning_) {
-    requests_[lost.request].time_in(Cause::kPreempted) += until_.time_since_epoch();
+  for (const auto& [back_at, request] : returning_) {
+    requests_[request].time_in(Cause::kPreempted) += until_.time_since_epoch();
+  }
+  if (!decode_) return;
+  for (const Handover& stranded : decode_->stranded) {
+    requests_[stranded.request].time_in(Cause::kTransferWait) += until_.time_since_epoch();
   }
 }
 
@@ -30,8 +34,11 @@ void Cluster::check() {
 std::string Cluster::who_waits() const {
   if (nodes_.size() == 1) return nodes_.front()->replica->who_waits();
   std::string text = std::to_string(held_.size()) + " requests wait for a replica";
+  if (decode_) {
+    text += " that prefills, " + std::to_string(decode_->stranded.size()) + " prefilled ones for one that decodes";
+  }
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i]->sent == nodes_[i]->ended + nodes_[i]->handed_over) continue;
+    if (nodes_[i]->open() == 0) continue;
     text.append("; replica ").append(std::to_string(i)).append(": ").append(nodes_[i]->replica->who_waits());
   }
   return text;
@@ -51,7 +58,10 @@ void Cluster::check_requests() const {
     emitted += request.emitted;
   }
   for (const Held& held : held_) --sent[index_of(requests_[held.request].replica)];
-  for (const Returning& lost : returning_) --sent[index_of(requests_[lost.request].replica)];
+  for (const auto& [back_at, request] : returning_) --sent[index_of(requests_[request].replica)];
+  if (decode_) {
+    for (const Handover& stranded : decode_->stranded) --sent[index_of(requests_[stranded.request].replica)];
+  }
   bool conserved = over == ended_;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = *nodes_[i];
@@ -61,16 +71,17 @@ void Cluster::check_requests() const {
   check_tokens(emitted + tokens_thrown_away_);
 }
 
-// What has left has come, or is on the way; and the network carried what was handed over, and nothing besides.
+// What has left has come, is on the way, or was cut off; and the network carried what was handed over, but for what had
+// gone ahead, and nothing besides.
 void Cluster::check_transfers() const {
-  Bytes there = moved_.arrived;
+  Bytes there = moved_.arrived + moved_.cut;
   TransferLedger ledger;
   if (decode_) {
     for (const auto& [id, transfer] : decode_->on_the_way) there += transfer.handover.bytes;
     ledger = decode_->network.ledger();
     if (ledger.running != decode_->on_the_way.size()) throw SelfCheckError("transfers are not conserved");
   }
-  if (there != moved_.started || ledger.arrived != moved_.arrived) {
+  if (there != moved_.started || ledger.arrived + moved_.ahead != moved_.arrived) {
     throw SelfCheckError("transferred bytes are not conserved: " + std::to_string(moved_.arrived.count()) +
                          " have come, links carried " + std::to_string(ledger.arrived.count()));
   }

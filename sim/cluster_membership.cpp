@@ -8,11 +8,11 @@
 namespace servecast {
 
 void Cluster::start_membership(const Membership& membership) {
-  assert(!decode_);
+  assert(!decode_ || membership.autoscaler == nullptr);
   membership_ = &membership;
   for (const ReplicaId id : membership.not_at_first) {
     node(id).state = Node::State::kAway;
-    loads_.takes_requests(id, false);
+    loads_of(id).takes_requests(id, false);
   }
   if (membership.autoscaler != nullptr) looks_at_ = after(kStart, membership.look_every);
 }
@@ -22,7 +22,7 @@ SimTime Cluster::next_change() const {
   const std::vector<Change>& changes = membership_->changes;
   SimTime next = next_change_ < changes.size() ? changes[next_change_].at : kNever;
   if (!starting_.empty()) next = std::min(next, starting_.begin()->first);
-  if (!returning_.empty()) next = std::min(next, returning_.front().back_at);
+  if (!returning_.empty()) next = std::min(next, returning_.begin()->first);
   if (looks_at_ == kNever) return next;
   // A look that changes nothing where nothing else moves would be the first of infinitely many.
   const bool moves = next != kNever || !arrivals_.empty() || events_.least().at != kNever;
@@ -38,14 +38,14 @@ void Cluster::changes_due() {
   const std::vector<Change>& changes = membership_->changes;
   for (; next_change_ < changes.size() && changes[next_change_].at == now_; ++next_change_) {
     const Change& change = changes[next_change_];
-    change.kind == ChangeKind::kFails ? fail(change.replica) : order(change.replica, change.start);
+    change.kind == ChangeKind::kFails ? fail(change.replica, change.retry) : order(change.replica, change.start);
   }
   for (; !starting_.empty() && starting_.begin()->first == now_; starting_.erase(starting_.begin())) {
     has_started(starting_.begin()->second);
   }
-  while (!returning_.empty() && returning_.front().back_at == now_) {
-    const std::uint32_t request = returning_.front().request;
-    returning_.pop_front();
+  while (!returning_.empty() && returning_.begin()->first == now_) {
+    const std::uint32_t request = returning_.begin()->second;
+    returning_.erase(returning_.begin());
     requests_[request].time_in(Cause::kPreempted) += now_.time_since_epoch();
     dispatch(request);
   }
@@ -55,23 +55,37 @@ void Cluster::changes_due() {
   }
 }
 
-void Cluster::fail(ReplicaId id) {
+void Cluster::fail(ReplicaId id, const RetryPolicy& retry) {
   Node& failed = node(id);
   if (failed.state == Node::State::kAway || failed.state == Node::State::kOrdered) return;
-  loads_.takes_requests(id, false);
-  for (const Replica::Lost& lost : failed.replica->fail(now_)) {
-    Request& request = requests_[lost.request];
-    ++failed.lost;
-    loads_.ended(id, request.prompt);
-    request.emitted -= lost.in_flight;
-    const bool keeps = membership_->retry.keeps_tokens && request.streamed;
-    if (!keeps) start_anew(request);
-    request.preemptions = 0;
-    ++request.retries;
-    request.time_in(Cause::kPreempted) -= now_.time_since_epoch();
-    returning_.push_back({lost.request, after(now_, membership_->retry.delay)});
+  loads_of(id).takes_requests(id, false);
+  const Replica::Failed was = failed.replica->fail(now_);
+  for (const Replica::Lost& lost : was.lost) {
+    loads_of(id).ended(id, requests_[lost.request].prompt);
+    lose(id, lost, retry);
+  }
+  if (decode_) {
+    cut_transfers(id, retry);
+    if (failed.role == Role::kPrefill) withdraw(id, retry);
+  }
+  for (const Handover& offered : was.offered) {
+    give_back(offered, id);
+    requests_[offered.request].time_in(Cause::kTransferWait) -= now_.time_since_epoch();
+    hand_on(offered, now_);
   }
   leave(id, now_);
+}
+
+// Its time is booked until now.
+void Cluster::lose(ReplicaId at, const Replica::Lost& lost, const RetryPolicy& retry) {
+  Request& request = requests_[lost.request];
+  ++node(at).lost;
+  request.emitted -= lost.in_flight;
+  if (!retry.keeps_tokens || !request.streamed) start_anew(request);
+  request.preemptions = 0;
+  ++request.retries;
+  request.time_in(Cause::kPreempted) -= now_.time_since_epoch();
+  returning_.emplace(after(now_, retry.delay), lost.request);
 }
 
 // All that had been emitted is thrown away; the client gets its first token a second time.
@@ -89,8 +103,9 @@ void Cluster::join(ReplicaId id) {
   if (joining.state == Node::State::kOrdered) --ordered_;
   joining.state = Node::State::kTakes;
   joining.busy_seen = joining.replica->busy_until(now_);
-  loads_.takes_requests(id, true);
+  loads_of(id).takes_requests(id, true);
   refresh(id);
+  if (joining.role == Role::kDecode) hand_on_stranded();
   if (!held_.empty()) pull_at_ = now_;
 }
 

@@ -15,18 +15,19 @@ enum class ChangeKind : std::uint8_t {
   kJoins,  // empty; takes requests once it has started
 };
 
-struct Change {
-  SimTime at;
-  ChangeKind kind;
-  ReplicaId replica;
-  Duration start{0};  // of one that joins: until it takes requests; it counts as up meanwhile
-};
-
 // What becomes of the requests of a replica that fails. None is lost: each is routed again.
 struct RetryPolicy {
   Duration delay{0};  // until they are sent again
   bool keeps_tokens =
       false;  // what had been delivered is kept and prefilled with the prompt; otherwise all starts anew
+};
+
+struct Change {
+  SimTime at;
+  ChangeKind kind;
+  ReplicaId replica;
+  Duration start{0};       // of one that joins: until it takes requests; it counts as up meanwhile
+  RetryPolicy retry = {};  // of one that fails
 };
 
 // What an autoscaler sees, over the interval since it looked before.
@@ -49,7 +50,6 @@ struct Membership {
   std::vector<Change> changes;  // in order of time
   std::vector<ReplicaId>
       not_at_first;  // those that only join later; of those, an autoscaler takes the lowest number first
-  RetryPolicy retry;
   Autoscaler* autoscaler = nullptr;  // may order every replica that is not there, and send away every one that is
   Duration look_every{std::chrono::seconds{15}};
   Duration provisioning{0};  // from the order of a replica until it takes requests

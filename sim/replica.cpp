@@ -216,6 +216,7 @@ void Replica::stamp_prefills(PlannedStep& step, SimTime now) {
       hand_over(chunk.sequence, now);
       continue;
     }
+    if (config_.tells_prefills) outside_.prefilled(RequestId{chunk.request});
     state_.sequences[chunk.sequence].stamped = true;
     state_.account.enter_decode(request);
     state_.emissions.joins(state_.sequences, chunk.sequence, step.decodes);
@@ -301,7 +302,7 @@ std::string Replica::who_waits() const {
   std::string text = "nothing can move: " + std::to_string(state_.waiting.size()) + " waiting, " +
                      std::to_string(state_.running.size()) + " running, " + std::to_string(state_.kv.free().count()) +
                      " of " + std::to_string(state_.kv.usable().count()) + " KV blocks free";
-  if (config_.role == Role::kDecode) {
+  if (config_.role == Role::kDecode || config_.pull.pushed) {
     text += "; " + std::to_string(offered_.size()) + " prefilled to be pulled, " + std::to_string(state_.ready.size()) +
             " to join, " + std::to_string(state_.swapped.size()) + " swapped out";
   }

@@ -35,6 +35,7 @@ struct ReplicaConfig {
   Bytes block_bytes;                                // that the transfer of one KV block moves
   Blocks host_blocks;                               // that the host has room for, where the policy swaps
   Duration swap_per_block{0};                       // between device and host
+  bool tells_prefills = false;                      // see Outside::prefilled
   bool name_blocks = false;                         // keep block tables, not only counts (costs per sequence)
   SimTime record_gaps_from = kStart;                // inter-token gaps that end earlier are not recorded
   std::int64_t check_every = 8192;                  // steps between two checks of conservation
@@ -66,6 +67,8 @@ class Replica {
     virtual ~Outside() = default;
     // A request is over. A replica tells its own in the order in which they end.
     virtual void ended(ReplicaId replica, RequestId request, SimTime at) = 0;
+    // A request that does not leave has its first token, and goes on here. Only where the replica tells.
+    virtual void prefilled(RequestId request) = 0;
     // A prefilled request leaves for another replica.
     virtual void handed_over(const Handover& handover, SimTime at) = 0;
     // `to` has memory for it, and `received` with `sequence` is to be called when its KV has come.
@@ -85,6 +88,10 @@ class Replica {
   void arrive(std::uint32_t index, SimTime now);
   // A request that another replica has prefilled is to be decoded here. False: it never can, and has been refused.
   bool offer(const Handover& handover, SimTime now);
+  // Takes back what was offered from there.
+  [[nodiscard]] std::vector<Handover> withdraw(ReplicaId from, SimTime now);
+  // The KV of a sequence that it pulls will not come.
+  void give_up(SeqId id, SimTime now);
   // The KV of a sequence that it pulls has come.
   void received(SeqId id, SimTime now);
   // The KV of a sequence that it handed over has left.
@@ -100,9 +107,13 @@ class Replica {
     std::uint32_t request;
     std::uint32_t in_flight;
   };
+  struct Failed {
+    std::vector<Lost> lost;
+    std::vector<Handover> offered;  // not lost: their KV is still where they were prefilled
+  };
   // It fails: all its open requests, with their time booked until `now`. Nothing may be called after it that changes
   // the replica. Requires that it does not schedule ahead.
-  [[nodiscard]] std::vector<Lost> fail(SimTime now);
+  [[nodiscard]] Failed fail(SimTime now);
   // The run is cut off: books the time of all that is open until `now`. Nothing may be called after it that changes
   // the replica.
   void stop(SimTime now);
@@ -154,7 +165,9 @@ class Replica {
     std::int64_t tokens = 0;
   };
   void hand_over(SeqId id, SimTime now);
+  [[nodiscard]] Blocks needs_here(const Handover& handover) const;
   [[nodiscard]] bool may_pull(Blocks blocks) const;
+  void take_head(SimTime now);
   void pull(SimTime now);
   void settle_handed(SimTime now);
   [[nodiscard]] std::int64_t arriving_tokens() const;

@@ -5,10 +5,10 @@
 
 namespace servecast {
 
-std::vector<Replica::Lost> Replica::fail(SimTime now) {
+Replica::Failed Replica::fail(SimTime now) {
   check_conservation();
   stop(now);
-  return std::move(lost_);
+  return {std::move(lost_), {offered_.begin(), offered_.end()}};
 }
 
 // Of the tokens that count as emitted, those that the step that runs, or the one planned behind it, would have brought.

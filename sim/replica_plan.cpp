@@ -23,6 +23,7 @@ bool Replica::plan(PlannedStep& step) {
     return true;
   }
   ReplicaView view(state_);
+  state_.offered = static_cast<std::int64_t>(offered_.size());
   for (;;) {
     changed_ = false;
     batch_.clear();
@@ -114,7 +115,7 @@ void Replica::commit_prefills(PlannedStep& step) {
     const bool recompute = request.preemptions > 0 || request.retries > 0;
     step.prefills.push_back({chunk.tokens, Tokens{sequence.computed} - chunk.tokens});
     const bool ends = last && request.emitted + 1 == request.output;
-    const bool hands_over = last && !ends && config_.role == Role::kPrefill;
+    const bool hands_over = last && !ends && (config_.role == Role::kPrefill || request.leaves);
     step.chunks.push_back({chunk.sequence, sequence.request, last, ends, hands_over, recompute});
     counters_.prefill_tokens += chunk.tokens.count();
     if (recompute) counters_.recomputed_tokens += chunk.tokens.count();

@@ -86,6 +86,7 @@ struct ReplicaState {
     std::int64_t context;  // KV tokens that the host holds
   };
   std::deque<SeqId> ready;      // their KV has come, and they wait to join; first come, first served
+  std::int64_t offered = 0;     // prefilled elsewhere, no memory yet
   Blocks arriving;              // owned by those, and by those whose KV is on the way
   std::deque<Swapped> swapped;  // first out, first in
   Blocks host_free;             // room for the swapped

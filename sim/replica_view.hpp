@@ -21,6 +21,9 @@ class ReplicaView {
   [[nodiscard]] Tokens block_size() const { return state_.kv.block_size(); }
   [[nodiscard]] Blocks blocks_of(Tokens tokens) const { return state_.kv.blocks_of(tokens); }
 
+  // Whether a request that another replica has prefilled waits for memory here.
+  [[nodiscard]] bool has_offered() const { return state_.offered > 0; }
+
   // The waiting queue. The head is the only one to admit or to refuse.
   [[nodiscard]] bool has_waiting() const { return !state_.waiting.empty(); }
   [[nodiscard]] std::int64_t waiting_count() const { return state_.waiting.size(); }
@@ -84,7 +87,7 @@ class ReplicaView {
     const Request& r = state_.requests[request];
     const Tokens prompt{r.prompt};
     const Tokens cap = std::min(Tokens{r.max_tokens}, state_.max_model_len - prompt);
-    return {RequestId{request}, r.arrived_at, prompt, Tokens{r.emitted}, cap};
+    return {RequestId{request}, r.arrived_at, prompt, Tokens{r.emitted}, cap, r.leaves};
   }
   void forget_in_flight(SeqId id, const Sequence& sequence);
   void start_decode(SeqId id, RunningOrder order);

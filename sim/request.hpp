@@ -63,9 +63,11 @@ struct Request {
   std::uint16_t retries = 0;      // times that its replica failed
   Outcome outcome = Outcome::kOpen;
   Refusal refusal = Refusal::kNone;
-  ReplicaId replica{0};    // the latest that it was sent to
-  bool truncated = false;  // output cut at max_model_len
-  bool streamed = true;    // false: delivered whole, so that it has no TPOT and no ITL
+  ReplicaId replica{0};     // the latest that it was sent to
+  bool truncated = false;   // output cut at max_model_len
+  bool streamed = true;     // false: delivered whole, so that it has no TPOT and no ITL
+  bool leaves = false;      // placed so that another replica decodes what this one prefills
+  ReplicaId decodes_at{0};  // of one that leaves
 
   [[nodiscard]] Duration& time_in(Cause cause) { return spent[static_cast<std::size_t>(cause)]; }
   [[nodiscard]] Duration time_in(Cause cause) const { return spent[static_cast<std::size_t>(cause)]; }
@@ -81,7 +83,8 @@ struct RequestView {
   SimTime arrived_at;
   Tokens prompt;
   Tokens emitted;
-  Tokens max_tokens;  // the client's cap, or the room in the model's length where that is less
+  Tokens max_tokens;    // the client's cap, or the room in the model's length where that is less
+  bool leaves = false;  // another replica decodes it
   // Tokens to prefill before the next emission: the prompt, and after a preemption what had been emitted too.
   [[nodiscard]] Tokens to_prefill() const { return prompt + emitted; }
 };

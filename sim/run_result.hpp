@@ -29,6 +29,8 @@ struct ReplicaResult {
 struct Moved {
   std::int64_t transfers = 0;
   Bytes started, arrived;
+  Bytes ahead;  // of those that arrived: had gone out part by part while the prompt was computed
+  Bytes cut;    // asked for by transfers that ended with a replica that failed
 };
 
 // The sums over the replicas stand beside them: those of a single replica are its own.

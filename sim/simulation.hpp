@@ -7,6 +7,7 @@
 #include <span>
 
 #include "sim/arrival_source.hpp"
+#include "sim/dispatcher.hpp"
 #include "sim/membership.hpp"
 #include "sim/observer.hpp"
 #include "sim/replica.hpp"
@@ -34,6 +35,16 @@ struct Disaggregation {
   TransferNetwork& network;
 };
 
+// How requests get to where they are prefilled and decoded, when both are decided at once. Replicas prefill and decode
+// alike, and tell prefills; KV is pushed.
+struct Placing {
+  Dispatcher& dispatcher;
+  DirectLinks& network;
+  // So many parts of a prompt's KV are sent one by one, each as soon as it has been computed; 1: all when the prompt is
+  // done.
+  std::int64_t layers = 1;
+};
+
 struct ClusterConfig {
   // Stop here; requests still open are counted as open, and their time is accounted for until then.
   std::optional<SimTime> horizon;
@@ -41,7 +52,9 @@ struct ClusterConfig {
   // back always sees them as they are.
   Duration snapshot_age{0};
   Disaggregation* disaggregation = nullptr;
-  // Who comes and goes; absent: all stay. Does not go with disaggregation or with replicas that schedule ahead.
+  Placing* placing = nullptr;  // instead of that, of the router and of snapshots that have an age
+  // Who comes and goes; absent: all stay. Does not go with `placing` nor with replicas that schedule ahead, its
+  // autoscaler not with disaggregation.
   const Membership* membership = nullptr;
 };
 

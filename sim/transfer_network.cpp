@@ -7,10 +7,14 @@ namespace servecast {
 
 TransferId DirectLinks::start(SimTime now, ReplicaId /*from*/, ReplicaId /*to*/, Bytes bytes) {
   const TransferId id{started_++};
-  const Duration length = latency_ + from_seconds(static_cast<double>(bytes.count()) / bytes_per_second_);
-  running_.push_back({now + length, id, bytes});
+  running_.push_back({now + alone(bytes), id, bytes});
   std::push_heap(running_.begin(), running_.end(), std::greater<>{});
   return id;
+}
+
+void DirectLinks::cut(SimTime /*now*/, TransferId transfer) {
+  std::erase_if(running_, [&](const End& end) { return end.id == transfer; });
+  std::make_heap(running_.begin(), running_.end(), std::greater<>{});
 }
 
 std::span<const TransferId> DirectLinks::ended_by(SimTime now) {

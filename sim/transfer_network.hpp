@@ -25,6 +25,8 @@ class TransferNetwork {
 
   // `now` is never before that of an earlier call, nor after next_look().
   virtual TransferId start(SimTime now, ReplicaId from, ReplicaId to, Bytes bytes) = 0;
+  // Ends one that runs; nothing will be told of it. `now` as in start().
+  virtual void cut(SimTime now, TransferId transfer) = 0;
   // None ends before it, as long as none starts before; it may be that none ends then either. kNever when none runs.
   [[nodiscard]] virtual SimTime next_look() = 0;
   // Those that end by `now`, in order. Valid until the next call.
@@ -38,7 +40,12 @@ class DirectLinks final : public TransferNetwork {
   // Requires bytes_per_second > 0 and latency >= 0.
   DirectLinks(double bytes_per_second, Duration latency) : bytes_per_second_(bytes_per_second), latency_(latency) {}
 
+  // How long a transfer takes.
+  [[nodiscard]] Duration alone(Bytes bytes) const {
+    return latency_ + from_seconds(static_cast<double>(bytes.count()) / bytes_per_second_);
+  }
   TransferId start(SimTime now, ReplicaId from, ReplicaId to, Bytes bytes) override;
+  void cut(SimTime now, TransferId transfer) override;
   [[nodiscard]] SimTime next_look() override { return running_.empty() ? kNever : running_.front().at; }
   std::span<const TransferId> ended_by(SimTime now) override;
   [[nodiscard]] TransferLedger ledger() const override { return {arrived_, running_.size()}; }

@@ -38,7 +38,7 @@ def main(results, target):
         points = [expectation(row, axes) for row in csv.DictReader(table)]
     known = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
     expected = {
-        "made_by": f"tools/expected_from_results.py results/{target.parent.name} experiments/{target.parent.name}/{target.name}",
+        "made_by": f"tools/expected_from_results.py results/{results.name} experiments/{target.parent.name}/{target.name}",
         "relative_tolerance": known.get("relative_tolerance", 0.001),
         "points": points,
     }

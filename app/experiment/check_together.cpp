@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "app/experiment/edit.hpp"
+#include "app/experiment/failures.hpp"
 #include "app/experiment/resolve.hpp"
 
 namespace servecast::experiments {
@@ -72,13 +73,21 @@ class Check {
     if (d.join && d.autoscaler) {
       refuse("deployment.join", "does not go with an autoscaler", "it orders replicas itself");
     }
-    if (d.async_scheduling && (d.failure || d.join || d.autoscaler)) {
+    if (d.async_scheduling && (!d.failures.empty() || d.join || d.autoscaler)) {
       refuse("deployment.async_scheduling", "does not go with failures, joins or an autoscaler", "expected false");
     }
     if (d.join) some_of("deployment.join.replicas", d.join->replicas, d.replicas, "");
     if (d.join && d.join->replicas == d.replicas) leaves_none("deployment.join.replicas", d.replicas);
     if (d.autoscaler) some_of("deployment.autoscaler.least", d.autoscaler->options.least, d.replicas, "");
-    if (d.failure) failure();
+    if (d.topology && replica_needs(d.policy).places) {
+      refuse("deployment.topology", "does not go with " + std::string(scheduler_name(d.policy)),
+             "its machines send KV within a pool too; deployment.pools.transfer says how");
+    }
+    if (!d.failures.empty() && replica_needs(d.policy).places) {
+      refuse("deployment.failure", "does not go with " + std::string(scheduler_name(d.policy)),
+             "it decides where a request is decoded before it is prefilled");
+    }
+    failures();
   }
 
   void policy() const {
@@ -113,17 +122,38 @@ class Check {
     refuse(path, "leaves no replica", "expected fewer than " + std::to_string(all));
   }
 
-  // Those that fail are there at first.
-  void failure() const {
+  // Those that fail are there at first, and at that time.
+  void failures() const {
     const DeploymentSection& d = e_.deployment;
-    const std::string path = "deployment.failure.replicas";
-    if (d.failure->back_after_s && d.autoscaler) {
-      refuse("deployment.failure.back_after_s", "does not go with an autoscaler", "it orders replicas itself");
+    for (std::size_t i = 0; i < d.failures.size(); ++i) {
+      if (!d.failures[i].back_after_s || !d.autoscaler) continue;
+      throw InputError(place_of_failure(i, "back_after_s"), "does not go with an autoscaler",
+                       "it orders replicas itself");
     }
-    const std::int64_t there = there_at_first(d);
-    some_of(path, d.failure->replicas, there, there < d.replicas ? " at first" : "");
-    const bool others_come = d.failure->back_after_s || d.join || d.autoscaler;
-    if (d.failure->replicas == there && !others_come) leaves_none(path, there);
+    for (const PlannedFailure& planned : plan_failures(d)) {
+      const InputPlace place = place_of_failure(planned.section, "replicas");
+      const int asked = d.failures[planned.section].replicas;
+      const std::string all = std::to_string(planned.there);
+      if (asked > planned.there) {
+        const bool at_first = !d.pools && there_at_first(d) < d.replicas;
+        throw InputError(place,
+                         "is " + std::to_string(asked) + ", but there are only " + all +
+                             (d.failures.size() > 1 ? " then"
+                              : at_first            ? " at first"
+                                                    : ""),
+                         "expected at most " + all);
+      }
+      if (planned.left == 0 && !d.join && !d.autoscaler) {
+        throw InputError(place, "leaves no replica", "expected fewer than " + all + ", or back_after_s");
+      }
+    }
+  }
+  [[nodiscard]] InputPlace place_of_failure(std::size_t index, const std::string& key) const {
+    const Path path{"deployment", "failure"};
+    const Node& node = nearest_node(root_, path);
+    const bool list = node.kind == Node::Kind::kList;
+    const std::string field = list ? item_path(join_path(path[0], path[1]), index) : join_path(path[0], path[1]);
+    return nearest_node(list ? node.items[index] : node, {key}).place(join_path(field, key));
   }
 
   [[noreturn]] void fail(const std::string& name, const std::string& problem, const std::string& hint) const {

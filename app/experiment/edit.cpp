@@ -7,6 +7,9 @@ namespace {
 
 void make_map(const Key& key, Node& node, const Node& at) {
   if (node.kind == Node::Kind::kMap) return;
+  if (node.kind == Node::Kind::kList) {
+    throw InputError(at.place(key.name), "is a list: its items' keys cannot be set one by one", "set the whole list");
+  }
   Node map = map_node(at);
   if (node.kind == Node::Kind::kScalar && key.kind == Key::Kind::kOneOf) {
     map.entries.push_back({node.text, node.line, map_node(node)});

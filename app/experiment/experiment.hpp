@@ -65,6 +65,7 @@ struct PoolsSection {
 
 struct FailureSection {
   double at_s = 0;
+  std::optional<Role> pool;  // where there are pools: one of them
   int replicas = 1;
   std::optional<double> back_after_s;
   double retry_after_s = 0;
@@ -92,7 +93,7 @@ struct DeploymentSection {
   double snapshot_age_s = 0;
   std::optional<TopologyChoice> topology;
   std::optional<PoolsSection> pools;
-  std::optional<FailureSection> failure;
+  std::vector<FailureSection> failures;
   std::optional<JoinSection> join;
   std::optional<AutoscalerSection> autoscaler;
   DtypeChoice dtypes;

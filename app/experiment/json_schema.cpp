@@ -62,6 +62,10 @@ Json sweep_schema() {
 Json key_schema(const Key& key, const std::string& path) {
   switch (key.kind) {
     case Key::Kind::kMap:
+      if (key.listable) {
+        const Json map = closed_map(key, path);
+        return {{"anyOf", {map, Json{{"type", "array"}, {"minItems", 1}, {"items", map}}}}};
+      }
       if (key.shorthand.empty()) return closed_map(key, path);
       return {{"anyOf", {reference(join_path(path, key.shorthand)), closed_map(key, path)}}};
     case Key::Kind::kOneOf:
@@ -97,7 +101,10 @@ Json required_below(const Key& key) {
   for (const Key& child : key.keys) {
     if (child.required && !child.applies) schema["required"].push_back(child.name);
     if (child.alternative) any.push_back({{"required", {child.name}}});
-    if (Json inner = required_below(child); !inner.empty()) schema["properties"][child.name] = std::move(inner);
+    Json inner = required_below(child);
+    if (inner.empty()) continue;
+    if (child.listable) inner["items"] = Json(inner);
+    schema["properties"][child.name] = std::move(inner);
   }
   if (!any.empty()) schema["if"] = {{"type", "object"}}, schema["then"] = {{"oneOf", std::move(any)}};
   return schema;

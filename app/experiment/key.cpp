@@ -65,6 +65,12 @@ Key Key::with_default(std::string text) && {
   return std::move(*this);
 }
 
+Key Key::with_default(std::string text, std::function<std::string(const Experiment&)> of) && {
+  fallback = std::move(text);
+  fallback_of = std::move(of);
+  return std::move(*this);
+}
+
 Key Key::needed() && {
   required = true;
   return std::move(*this);
@@ -77,6 +83,11 @@ Key Key::as_alternative() && {
 
 Key Key::as_section() && {
   section = true;
+  return std::move(*this);
+}
+
+Key Key::one_or_several() && {
+  listable = true;
   return std::move(*this);
 }
 
@@ -154,6 +165,7 @@ std::string expected(const Key& key) {
       break;
   }
   const std::string map = key.keys.empty() ? "an empty map" : "a map of: " + listed(key.names());
+  if (key.listable) return map + ", or a list of such maps";
   return key.shorthand.empty() ? map : expected(*key.find(key.shorthand)) + " or " + map;
 }
 
@@ -177,6 +189,10 @@ std::string join_path(std::string_view parent, std::string_view name) {
   std::string path(parent);
   if (!path.empty()) path += '.';
   return path.append(name);
+}
+
+std::string item_path(std::string_view list, std::size_t index) {
+  return std::string(list).append("[").append(std::to_string(index)).append("]");
 }
 
 void for_each_key(const Key& root, const std::function<void(const Key&, const std::string&)>& visit) {

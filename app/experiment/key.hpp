@@ -48,6 +48,8 @@ struct Key {
   std::string unit;
   std::string about;     // one line: a sentence
   std::string fallback;  // the default as it would be written; empty: none
+  // Where the default is another one sometimes.
+  std::function<std::string(const Experiment&)> fallback_of;
   bool required = false;
 
   IntegerRange integers;
@@ -57,6 +59,7 @@ struct Key {
 
   std::vector<Key> keys;     // of a map, or of a one-of
   bool alternative = false;  // within a one-of; its other keys may stand beside any alternative
+  bool listable = false;     // a map in whose place a list of such may stand
   bool optional = false;     // a map that, where absent, is not there at all: its keys' defaults don't apply
   std::string shorthand;     // the key of this map that a scalar in its place stands for
   bool section = false;      // has a table of its own in the reference
@@ -75,9 +78,11 @@ struct Key {
 
   // For composing the tree.
   [[nodiscard]] Key with_default(std::string text) &&;
+  [[nodiscard]] Key with_default(std::string text, std::function<std::string(const Experiment&)> of) &&;
   [[nodiscard]] Key needed() &&;
   [[nodiscard]] Key as_alternative() &&;
   [[nodiscard]] Key as_section() &&;
+  [[nodiscard]] Key one_or_several() &&;
   [[nodiscard]] Key where(std::function<bool(const Experiment&)> holds, std::string condition) &&;
 };
 
@@ -99,6 +104,8 @@ using Assign = std::function<void(Experiment&, const Scalar&)>;
 using Path = std::vector<std::string>;
 [[nodiscard]] Path split_path(std::string_view path);
 [[nodiscard]] std::string join_path(std::string_view parent, std::string_view name);
+// "deployment.failure[0]": of a list's item.
+[[nodiscard]] std::string item_path(std::string_view list, std::size_t index);
 
 // Calls `visit` with every key below `root` and its path, parents first.
 void for_each_key(const Key& root, const std::function<void(const Key&, const std::string&)>& visit);

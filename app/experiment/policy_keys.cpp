@@ -155,12 +155,27 @@ Key distserve_key() {
                    tokens("decode_max_tokens", &O::decode_max_tokens, "Most tokens in a step that decodes.")});
 }
 
+Key splitwise_key() {
+  using O = SplitwiseOptions;
+  return block<O>(
+      "Splitwise: each request gets a machine of the prompt and one of the token pool; pools lend machines.",
+      {tokens("max_batch_tokens", &O::max_batch_tokens, "Most tokens in a step of several requests."),
+       count("max_batch", &O::max_batch, "Most prompts and decodes in a step."),
+       integer_key("max_passed_over", "steps", kSequences,
+                   "So many steps may leave a request out before it goes first.",
+                   [](Experiment& e, const Scalar& v) { of<O>(e).max_passed_over = v.integer; })
+           .with_default(std::to_string(O{}.max_passed_over)),
+       tokens("max_pending_tokens", &O::max_pending_tokens,
+              "Most pending tokens at a machine with a queue that still gets a prompt."),
+       flag("layer_wise", &O::layer_wise, "KV leaves layer by layer while the prompt is computed; false: after it.")});
+}
+
 }  // namespace
 
 Key policy_options_key() {
-  return map_key(
-      "options", "Options by policy; those of a policy that no point of the grid runs are an error.",
-      {static_key(), orca_key(), vllm_v0_key(), vllm_v1_key(), sarathi_key(), sglang_key(), distserve_key()});
+  return map_key("options", "Options by policy; those of a policy that no point of the grid runs are an error.",
+                 {static_key(), orca_key(), vllm_v0_key(), vllm_v1_key(), sarathi_key(), sglang_key(), distserve_key(),
+                  splitwise_key()});
 }
 
 }  // namespace servecast::experiments

@@ -21,6 +21,9 @@ std::vector<Key> pool_keys(PoolOf pool) {
                   [pool](Experiment& e, const Scalar& v) { pool(e).kv_blocks = Blocks{v.integer}; })};
 }
 
+bool pulls(const Experiment& e) { return !replica_needs(e.deployment.policy).places; }
+const char* const kPulls = "policy is not splitwise";
+
 std::vector<std::string> decode_routers() {
   std::vector<std::string> names = router_names();
   std::erase(names, router_name(RouterKind::kSharedQueue));  // what is prefilled is not held back
@@ -34,15 +37,18 @@ Key decode_key() {
   keys.push_back(
       choice_key("router", decode_routers(), "Which of them decodes a request that has been prefilled.",
                  [](Experiment& e, const Scalar& v) { e.deployment.pools->decode_router.kind = router_kind(v.text); })
-          .with_default(router_name(RouterKind::kLeastRequests)));
+          .with_default(router_name(RouterKind::kLeastRequests))
+          .where(pulls, kPulls));
   keys.push_back(number_key("waiting_share", "", {0, 1, true},
                             "A replica pulls KV while the blocks of those that wait to join are less than this share.",
                             [](Experiment& e, const Scalar& v) { e.deployment.pools->pull.waiting_share = v.number; })
-                     .with_default(decimal(PullConfig{}.waiting_share)));
+                     .with_default(decimal(PullConfig{}.waiting_share))
+                     .where(pulls, kPulls));
   keys.push_back(
       number_key("idle_poll_s", "s", {0, 3600}, "An idle replica notices that much later what it can pull.",
                  [](Experiment& e, const Scalar& v) { e.deployment.pools->pull.idle_poll = from_seconds(v.number); })
-          .with_default("0"));
+          .with_default("0")
+          .where(pulls, kPulls));
   return map_key("decode", "Where answers are computed after their first token.", std::move(keys)).as_section();
 }
 
@@ -61,7 +67,8 @@ Key transfer_key() {
                       .where(without_topology, kWithoutTopology),
                   boolean_key("overlapped", "A replica decodes while KV comes; false: it waits for each transfer.",
                               [](Experiment& e, const Scalar& v) { e.deployment.pools->pull.overlapped = v.flag; })
-                      .with_default("false")})
+                      .with_default("false")
+                      .where(pulls, kPulls)})
       .as_section();
 }
 

@@ -19,6 +19,7 @@ std::string values(const Key& key) {
   const std::string unit = key.unit.empty() ? "" : " " + key.unit;
   switch (key.kind) {
     case Key::Kind::kMap:
+      if (key.listable) return "map, or list of maps";
       if (key.shorthand.empty()) return "map";
       return key.find(key.shorthand)->kind == Key::Kind::kNameOrPath ? "name, path or map" : "path or map";
     case Key::Kind::kOneOf:

@@ -39,7 +39,8 @@ class Resolver {
       if (key.required) fail_missing(key, parent, path);
       return;
     }
-    const Node value = node != nullptr ? *node : scalar_node(key.fallback, parent);
+    const auto fallback = [&] { return key.fallback_of ? key.fallback_of(out_.experiment) : key.fallback; };
+    const Node value = node != nullptr ? *node : scalar_node(fallback(), parent);
     if (key.kind == Key::Kind::kOneOf) return visit_one_of(key, value, path, into[key.name]);
     into[key.name] = visit_scalar(key, value, path);
   }
@@ -55,6 +56,7 @@ class Resolver {
 
   void visit_map(const Key& key, const Node* node, const Node& parent, const std::string& path, Json& into) {
     if (node == nullptr && key.optional) return;
+    if (node != nullptr && node->kind == Node::Kind::kList) return visit_items(key, *node, path, into);
     Node map = node != nullptr ? *node : map_node(parent);
     if (map.kind == Node::Kind::kScalar) {
       const Node path_alone = std::move(map);
@@ -62,6 +64,16 @@ class Resolver {
       map.entries.push_back({key.shorthand, path_alone.line, path_alone});
     }
     enter(key, map, path, into);
+  }
+
+  void visit_items(const Key& key, const Node& list, const std::string& path, Json& into) {
+    Json all = Json::array();
+    for (std::size_t i = 0; i < list.items.size(); ++i) {
+      Json one = Json::object();
+      enter(key, list.items[i], item_path(path, i), one);
+      all.push_back(std::move(one[key.name]));
+    }
+    into[key.name] = std::move(all);
   }
 
   void enter(const Key& key, const Node& map, const std::string& path, Json& into) {

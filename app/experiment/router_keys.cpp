@@ -31,6 +31,12 @@ Key shared_queue_key() {
                              [](Experiment& e, const Scalar& v) { e.deployment.router.slots = v.integer; })});
 }
 
+// Prefills go to the shortest queue in DistServe.
+std::string default_router(const Experiment& e) {
+  const bool distserve = std::holds_alternative<DistserveOptions>(e.deployment.policy);
+  return router_name(distserve ? RouterKind::kShortestQueue : RouterOptions{}.kind);
+}
+
 bool sees_snapshots(const Experiment& e) {
   switch (e.deployment.router.kind) {
     case RouterKind::kLeastRequests:
@@ -46,21 +52,24 @@ bool sees_snapshots(const Experiment& e) {
 }  // namespace
 
 std::vector<Key> router_keys() {
-  return {one_of_key("router", "Which replica serves a request.",
-                     {router(RouterKind::kRoundRobin, "One after the other."),
-                      router(RouterKind::kRandom, "Any, equally likely."),
-                      router(RouterKind::kLeastRequests, "The fewest requests not ended."),
-                      router(RouterKind::kLeastTokens, "The fewest prompt tokens of requests not ended."),
-                      router(RouterKind::kShortestQueue, "The fewest requests waiting."), power_of_two_key(),
-                      router(RouterKind::kPrefixAffinity,
-                             "By a hash of the prompt's first shared block, else of the session, else of the request."),
-                      shared_queue_key()})
-              .with_default(router_name(RouterOptions{}.kind)),
-          number_key("snapshot_age_s", "s", {0, kMostSeconds},
-                     "The router sees loads as they were at the latest multiple of this; 0: as they are.",
-                     [](Experiment& e, const Scalar& v) { e.deployment.snapshot_age_s = v.number; })
-              .with_default("0")
-              .where(sees_snapshots, "the router looks at loads")};
+  return {
+      one_of_key(
+          "router", "Which replica serves a request, or prefills it; under distserve join-shortest-queue by default.",
+          {router(RouterKind::kRoundRobin, "One after the other."), router(RouterKind::kRandom, "Any, equally likely."),
+           router(RouterKind::kLeastRequests, "The fewest requests not ended."),
+           router(RouterKind::kLeastTokens, "The fewest prompt tokens of requests not ended."),
+           router(RouterKind::kShortestQueue, "The fewest requests waiting."), power_of_two_key(),
+           router(RouterKind::kPrefixAffinity,
+                  "By a hash of the prompt's first shared block, else of the session, else of the request."),
+           shared_queue_key()})
+          .with_default(router_name(RouterOptions{}.kind), default_router)
+          .where([](const Experiment& e) { return !replica_needs(e.deployment.policy).places; },
+                 "policy is not splitwise"),
+      number_key("snapshot_age_s", "s", {0, kMostSeconds},
+                 "The router sees loads as they were at the latest multiple of this; 0: as they are.",
+                 [](Experiment& e, const Scalar& v) { e.deployment.snapshot_age_s = v.number; })
+          .with_default("0")
+          .where(sees_snapshots, "the router looks at loads")};
 }
 
 }  // namespace servecast::experiments

@@ -65,6 +65,15 @@ void validate_one_of(const Key& key, const Node& node, const std::string& path) 
   }
 }
 
+void validate_items(const Key& key, const Node& list, const std::string& path) {
+  if (list.items.empty()) throw InputError(list.place(path), "has no items");
+  for (std::size_t i = 0; i < list.items.size(); ++i) {
+    const Node& item = list.items[i];
+    if (item.kind != Node::Kind::kMap) fail_kind(key, item, item_path(path, i));
+    validate_entries(key, item, item_path(path, i));
+  }
+}
+
 }  // namespace
 
 void validate(const Key& key, const Node& node, const std::string& path) {
@@ -77,6 +86,7 @@ void validate(const Key& key, const Node& node, const std::string& path) {
       if (node.kind == Node::Kind::kScalar && !key.shorthand.empty()) {
         return validate(*key.find(key.shorthand), node, path);
       }
+      if (node.kind == Node::Kind::kList && key.listable) return validate_items(key, node, path);
       if (node.kind != Node::Kind::kMap) fail_kind(key, node, path);
       return validate_entries(key, node, path);
     default:

@@ -26,7 +26,7 @@ Json by_replica(const PreparedPoint& point, const PointResult& result) {
   for (std::size_t i = 0; i < result.run.replicas.size(); ++i) {
     const ReplicaResult& replica = result.run.replicas[i];
     const auto peak = static_cast<double>(replica.peak_blocks.count());
-    list.push_back({{"role", role_name(replica.role)},
+    list.push_back({{"role", role_name(deployment_of(point, i).role)},
                     {"requests", replica.requests},
                     {"lost_requests", replica.lost},
                     {"up_s", seconds(replica.up)},

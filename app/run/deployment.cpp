@@ -122,8 +122,10 @@ std::vector<KvPart> parts_to_move(const PoolsSection& pools, const Deployment& d
 // What moves when KV leaves the replica, and where it goes in need. Requires tensor_parallel of both pools.
 void configure_pool(const PoolsSection& pools, Deployment& deployment) {
   ReplicaConfig& config = deployment.replica;
-  config.role = deployment.role;
+  const bool placed = replica_needs(deployment.policy).places;  // replicas of both pools do both
+  config.role = placed ? Role::kBoth : deployment.role;
   config.pull = pools.pull;
+  config.pull.pushed = config.tells_prefills = placed;
   const double block = kv_bytes_of(deployment, 1);
   deployment.kv_of_block = parts_to_move(pools, deployment, config.block_size);
   config.block_bytes = Bytes{0};
@@ -195,6 +197,7 @@ LargestStep largest_step(const SchedulerOptions& policy, Tokens max_model_len, R
           [&](const OrcaOptions& o) { return std::min(o.max_len, max_model_len); },
           [](const SarathiOptions& o) { return o.token_budget; },
           [&](const DistserveOptions& o) { return role == Role::kDecode ? Tokens{rows} : o.prefill_max_tokens; },
+          [&](const SplitwiseOptions& o) { return std::max(o.max_batch_tokens, max_model_len); },
           [](const SglangOptions& o) { return std::min(o.chunked_prefill_size, o.max_prefill_tokens); },
           [](const VllmV0Options& o) { return o.max_num_batched_tokens.value_or(VllmV0Scheduler::kLeastBudget); },
           [](const VllmV1Options& o) { return o.max_num_batched_tokens; }},

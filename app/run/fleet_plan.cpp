@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "app/experiment/failures.hpp"
+
 namespace servecast {
 namespace {
 
@@ -10,22 +12,24 @@ ReplicaId number(int replica) { return ReplicaId{static_cast<std::uint32_t>(repl
 }  // namespace
 
 FleetPlan::FleetPlan(const DeploymentSection& deployment)
-    : changes_(deployment.failure || deployment.join || deployment.autoscaler) {
+    : changes_(!deployment.failures.empty() || deployment.join || deployment.autoscaler) {
   const int first = static_cast<int>(there_at_first(deployment));
   for (int i = first; i < deployment.replicas; ++i) membership_.not_at_first.push_back(number(i));
-  if (deployment.failure) add_failure(*deployment.failure, first);
+  for (const PlannedFailure& planned : plan_failures(deployment)) {
+    add_failure(deployment.failures[planned.section], planned.replicas);
+  }
   if (deployment.join) add_join(*deployment.join);
   if (deployment.autoscaler) add_autoscaler(*deployment.autoscaler, deployment.replicas);
   std::stable_sort(membership_.changes.begin(), membership_.changes.end(),
                    [](const Change& a, const Change& b) { return a.at < b.at; });
 }
 
-// `there`: at first; they are among those that an autoscaler never sends away.
-void FleetPlan::add_failure(const FailureSection& failure, int there) {
+// Those that fail are there at first: among those that an autoscaler never sends away.
+void FleetPlan::add_failure(const FailureSection& failure, const std::vector<int>& replicas) {
   const SimTime at = kStart + from_seconds(failure.at_s);
-  membership_.retry = {from_seconds(failure.retry_after_s), failure.keep_tokens};
-  for (int i = there - failure.replicas; i < there; ++i) {
-    membership_.changes.push_back({at, ChangeKind::kFails, number(i)});
+  const RetryPolicy retry{from_seconds(failure.retry_after_s), failure.keep_tokens};
+  for (const int i : replicas) {
+    membership_.changes.push_back({at, ChangeKind::kFails, number(i), Duration{0}, retry});
     if (!failure.back_after_s) continue;
     membership_.changes.push_back({after(at, from_seconds(*failure.back_after_s)), ChangeKind::kJoins, number(i)});
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "app/experiment/experiment.hpp"
 #include "policies/scaling/target_tracking.hpp"
@@ -19,7 +20,7 @@ class FleetPlan {
   [[nodiscard]] const Membership* membership() const { return changes_ ? &membership_ : nullptr; }
 
  private:
-  void add_failure(const FailureSection& failure, int there);
+  void add_failure(const FailureSection& failure, const std::vector<int>& replicas);
   void add_join(const JoinSection& join);
   void add_autoscaler(const AutoscalerSection& section, int replicas);
 

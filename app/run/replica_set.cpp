@@ -30,4 +30,28 @@ Pools::Pools(const PoolsSection& section, std::uint64_t seed, std::unique_ptr<Tr
       network_(std::move(network)),
       disaggregation_{*router_, *network_} {}
 
+namespace {
+
+std::vector<SplitwiseDispatcher::Machine> machines_of(const Deployment& prompt, const Deployment& token) {
+  std::vector<SplitwiseDispatcher::Machine> machines;
+  const auto add = [&](const Deployment& pool, SplitwiseDispatcher::Pool kind) {
+    const Tokens memory = pool.replica.block_size * pool.replica.usable_blocks.count();
+    machines.insert(machines.end(), static_cast<std::size_t>(pool.replicas), {kind, memory});
+  };
+  add(prompt, SplitwiseDispatcher::Pool::kPrompt);
+  add(token, SplitwiseDispatcher::Pool::kToken);
+  return machines;
+}
+
+std::int64_t parts_of(const Deployment& deployment) {
+  return std::get<SplitwiseOptions>(deployment.policy).layer_wise ? deployment.model.layer_count() : 1;
+}
+
+}  // namespace
+
+PlacedPools::PlacedPools(const PoolsSection& section, const Deployment& prompt, const Deployment& token)
+    : dispatcher_(std::get<SplitwiseOptions>(prompt.policy), machines_of(prompt, token)),
+      links_(section.bytes_per_s, from_seconds(section.latency_s)),
+      placing_{dispatcher_, links_, parts_of(prompt)} {}
+
 }  // namespace servecast

@@ -31,6 +31,18 @@ class ReplicaSet {
   std::vector<ReplicaSpec> specs_;
 };
 
+// The same where a request's ways are decided when it arrives.
+class PlacedPools {
+ public:
+  PlacedPools(const PoolsSection& section, const Deployment& prompt, const Deployment& token);
+  [[nodiscard]] Placing& placing() { return placing_; }
+
+ private:
+  SplitwiseDispatcher dispatcher_;
+  DirectLinks links_;
+  Placing placing_;
+};
+
 // The way from replicas that prefill to those that decode.
 class Pools {
  public:

@@ -163,13 +163,19 @@ PointResult run_point(const PreparedPoint& prepared, RequestTable& requests, con
   const auto router = make_router(asked.router, max_running(prepared.deployment.policy, prepared.deployment.role),
                                   {experiment.seed, "router"});
   std::optional<Pools> pools;
+  std::optional<PlacedPools> placed;
   const KvNetwork* links = nullptr;
-  if (asked.pools) pools.emplace(*asked.pools, experiment.seed, network_of(prepared, links));
+  if (asked.pools && replica_needs(asked.policy).places) {
+    placed.emplace(*asked.pools, prepared.deployment, *prepared.decode);
+  } else if (asked.pools) {
+    pools.emplace(*asked.pools, experiment.seed, network_of(prepared, links));
+  }
   const FleetPlan fleet(asked);
   ClusterConfig config;
   config.membership = fleet.membership();
   config.snapshot_age = from_seconds(asked.snapshot_age_s);
   config.disaggregation = pools ? &pools->disaggregation() : nullptr;
+  config.placing = placed ? &placed->placing() : nullptr;
   if (experiment.horizon_s) config.horizon = kStart + from_seconds(*experiment.horizon_s);
 
   PointResult result;

@@ -28,7 +28,7 @@ bool DistserveDecode::admit(ReplicaView& replica, Batch& batch) const {
   }
   const RequestView head = replica.ready_head();
   Blocks need = replica.blocks_of(head.to_prefill());
-  if (running == 0) need -= replica.blocks_of(head.prompt);
+  if (running == 0) need -= replica.blocks_of(head.to_prefill() - Tokens{1});
   if (need > left) return false;
   replica.join_ready(RunningOrder::kAdmission);
   return true;

@@ -7,7 +7,8 @@ void DistservePrefill::next_batch(ReplicaView& replica, SimTime /*now*/, Batch& 
   while (replica.has_waiting()) {
     const Tokens tokens = replica.head().to_prefill();
     const Blocks need = replica.blocks_of(tokens);
-    if (tokens > options_.prefill_max_tokens) {
+    const bool returning = replica.head().emitted > Tokens{0};
+    if (tokens > options_.prefill_max_tokens && !returning) {
       replica.refuse_head(Refusal::kTokenBudget);
       continue;
     }
@@ -15,7 +16,9 @@ void DistservePrefill::next_batch(ReplicaView& replica, SimTime /*now*/, Batch& 
       batch.blocked_by = Blocker::kSlot;
       return;
     }
-    if (planned + tokens > options_.prefill_max_tokens) {
+    // What a failed replica had served comes back with what it had emitted: too long for the limit, it runs alone.
+    const bool alone = returning && batch.empty();
+    if (planned + tokens > options_.prefill_max_tokens && !alone) {
       batch.blocked_by = Blocker::kBudget;
       return;
     }

@@ -87,7 +87,7 @@ TEST_CASE("lists, schema, version and help are printed") {
   const Folder folder;
   CHECK(folder.run("list models").out.find("llama-3.1-8b ") != std::string::npos);
   CHECK(folder.run("list devices").out.find("h100-sxm ") != std::string::npos);
-  CHECK(folder.run("list policies").out == "static\norca\nvllm-v0\nvllm-v1\nsarathi\nsglang\ndistserve\n");
+  CHECK(folder.run("list policies").out == "static\norca\nvllm-v0\nvllm-v1\nsarathi\nsglang\ndistserve\nsplitwise\n");
   CHECK(folder.run("list formats").out.find("mooncake") != std::string::npos);
   CHECK(Json::parse(folder.run("schema").out).contains("$schema"));
   CHECK(folder.run("--version").out.starts_with("servecast 0."));

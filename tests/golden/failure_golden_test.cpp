@@ -67,8 +67,8 @@ SimTime at_tenths(std::int64_t tenths) { return SimTime{std::chrono::millisecond
 // comes to replica 1.
 TEST_CASE("a failure throws away what runs; what was delivered may be kept and prefilled, or all starts anew") {
   Membership membership;
-  membership.changes = {{at_tenths(25), ChangeKind::kFails, ReplicaId{0}}};
-  membership.retry.delay = std::chrono::milliseconds{1500};
+  membership.changes = {
+      {at_tenths(25), ChangeKind::kFails, ReplicaId{0}, Duration{0}, {.delay = std::chrono::milliseconds{1500}}}};
 
   Fleet anew;
   serve({{"A", 0, 4, 5}, {"B", 0, 4, 2}}, 2, membership, anew);
@@ -79,7 +79,7 @@ TEST_CASE("a failure throws away what runs; what was delivered may be kept and p
   CHECK(anew.result.replicas[0].up == std::chrono::milliseconds{2500});
   CHECK(anew.result.replicas[1].up == std::chrono::seconds{9});
 
-  membership.retry.keeps_tokens = true;
+  membership.changes[0].retry.keeps_tokens = true;
   Fleet kept;
   serve({{"A", 0, 4, 5}, {"B", 0, 4, 2}}, 2, membership, kept);
   CHECK(kept.emitted_at == Times{{1, 2, 5, 6, 7}, {1, 2}});

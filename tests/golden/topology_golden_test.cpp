@@ -107,6 +107,7 @@ class Dishonest final : public TransferNetwork {
   TransferId start(SimTime now, ReplicaId from, ReplicaId to, Bytes bytes) override {
     return links_.start(now, from, to, bytes);
   }
+  void cut(SimTime now, TransferId transfer) override { links_.cut(now, transfer); }
   SimTime next_look() override { return links_.next_look(); }
   std::span<const TransferId> ended_by(SimTime now) override { return links_.ended_by(now); }
   TransferLedger ledger() const override { return {links_.ledger().arrived - lost_, links_.ledger().running + stuck_}; }

@@ -16,14 +16,17 @@ constexpr std::uint32_t kReplicas = 5;
 
 // Failures and joins at random instants, some of them of replicas that are not there, or already are; at the end all
 // are back.
-std::vector<Change> random_changes(RandomStream& random, std::int64_t last_ns) {
+std::vector<Change> random_changes(RandomStream& random, std::int64_t last_ns, const RetryPolicy& retry) {
   std::vector<Change> changes;
   std::int64_t at = 0;
   for (int i = 0; i < 12; ++i) {
     at += draw(random, 0, last_ns / 12);
     const auto kind = draw(random, 0, 1) == 0 ? ChangeKind::kFails : ChangeKind::kJoins;
-    changes.push_back(
-        {kStart + Duration{at}, kind, ReplicaId{static_cast<std::uint32_t>(draw(random, 0, kReplicas - 1))}});
+    changes.push_back({kStart + Duration{at},
+                       kind,
+                       ReplicaId{static_cast<std::uint32_t>(draw(random, 0, kReplicas - 1))},
+                       {},
+                       retry});
   }
   for (std::uint32_t r = 0; r < kReplicas; ++r) {
     changes.push_back({kStart + Duration{at}, ChangeKind::kJoins, ReplicaId{r}});
@@ -44,11 +47,11 @@ void for_random_failures(const char* purpose, F check) {
         what.replicas.push_back(all[(r * 5 + static_cast<std::size_t>(i)) % all.size()]);
       if (i % 3 == 2) what.config.snapshot_age = Duration{7'000'000};
       Membership membership;
-      membership.changes = random_changes(random, 200'000'000);
+      const RetryPolicy retry{Duration{i % 2 == 0 ? 0 : 2'000'000}, i % 4 < 2};
+      membership.changes = random_changes(random, 200'000'000, retry);
       membership.not_at_first = {ReplicaId{1}};
-      membership.retry = {Duration{i % 2 == 0 ? 0 : 2'000'000}, i % 4 < 2};
       what.config.membership = &membership;
-      check(what, membership);
+      check(what, retry);
     }
   }
 }
@@ -57,7 +60,7 @@ void for_random_failures(const char* purpose, F check) {
 
 TEST_CASE("a failed replica loses no request: each is served in the end, and all its time is accounted for") {
   std::int64_t lost = 0, kept = 0;
-  for_random_failures("failures", [&](const ClusterCase& what, const Membership& membership) {
+  for_random_failures("failures", [&](const ClusterCase& what, const RetryPolicy& retry) {
     ClusterRun out;
     run(what, out);
     for (const ReplicaResult& replica : out.result.replicas) lost += replica.lost;
@@ -75,7 +78,7 @@ TEST_CASE("a failed replica loses no request: each is served in the end, and all
       if (request.retries == 0) CHECK(static_cast<std::int64_t>(at.size()) == tokens);
       if (!request.streamed) continue;
       CHECK(request.last_token_at == at.back());
-      if (membership.retry.keeps_tokens && request.retries > 0) {
+      if (retry.keeps_tokens && request.retries > 0) {
         if (mixed) continue;  // a replica that delivers answers whole may have lost what others had kept
         ++kept;
         CHECK(static_cast<std::int64_t>(at.size()) == tokens);
@@ -89,7 +92,7 @@ TEST_CASE("a failed replica loses no request: each is served in the end, and all
 }
 
 TEST_CASE("the same failures give the same run, watched or not, cut off or not") {
-  for_random_failures("again", [](ClusterCase what, const Membership&) {
+  for_random_failures("again", [](ClusterCase what, const RetryPolicy&) {
     ClusterRun watched, plain, cut;
     run(what, watched);
     run(what, plain, false);

@@ -4,111 +4,13 @@
 #include <algorithm>
 #include <doctest/doctest.h>
 
-#include "costmodel/kv_network.hpp"
-#include "tests/laws/cluster_run.hpp"
+#include "tests/laws/pool_case.hpp"
 #include "tests/support/causes.hpp"
 
 using namespace servecast;
 using namespace servecast::test;
 
 namespace {
-
-struct PoolCase {
-  SchedulerOptions options;
-  std::size_t prefills = 2, decodes = 2;
-  std::vector<Arrival> arrivals;
-  std::int64_t prefill_blocks = 60, decode_blocks = 60;
-  PullConfig pull = {};
-  double bytes_per_second = 1e9;
-  std::optional<SimTime> horizon = {};
-  bool over_topology = false;  // else every pair of replicas has a link of its own
-};
-
-constexpr std::int64_t kBlockBytes = 1'000'000;
-
-// A GPU for each replica, each with a link of this bandwidth to one switch; a way takes as long as a link between
-// pairs.
-class Star {
- public:
-  Star(const PoolCase& what, Bytes block)
-      : topology_(star(what)),
-        routes_(topology_),
-        replicas_(of_one_gpu(what.prefills + what.decodes)),
-        network_(routes_, {{0, 0, block}}, {{}, std::span(replicas_).first(what.prefills)},
-                 {{}, std::span(replicas_).subspan(what.prefills)}) {}
-
-  TransferNetwork& network() { return network_; }
-
- private:
-  static Topology star(const PoolCase& what) {
-    std::vector<TopologyNode> nodes{{"switch", NodeKind::kSwitch, std::nullopt, ""}};
-    std::vector<TopologyLink> links;
-    for (NodeIndex i = 1; i <= what.prefills + what.decodes; ++i) {
-      nodes.push_back({"gpu", NodeKind::kGpu, 0, ""});
-      links.push_back({i, 0, LinkMedium::kNetwork, what.bytes_per_second, 1, Duration{25'000}});
-      links.push_back({0, i, LinkMedium::kNetwork, what.bytes_per_second, 1, Duration{25'000}});
-    }
-    return {"star", "A star", nodes, links};
-  }
-  static std::vector<PlacedReplica> of_one_gpu(std::size_t count) {
-    std::vector<PlacedReplica> replicas;
-    for (GpuIndex gpu = 0; gpu < count; ++gpu) replicas.push_back({{{gpu}}});
-    return replicas;
-  }
-
-  Topology topology_;
-  Routes routes_;
-  std::vector<PlacedReplica> replicas_;
-  KvNetwork network_;
-};
-
-void run(const PoolCase& what, ClusterRun& out, bool watched = true) {
-  const std::size_t count = what.prefills + what.decodes;
-  std::vector<LinearSteps> models(count);
-  std::vector<std::unique_ptr<PredictedExecutor>> executors;
-  std::vector<std::unique_ptr<Scheduler>> schedulers;
-  std::vector<ReplicaSpec> specs;
-  out.watchers.resize(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const Role role = i < what.prefills ? Role::kPrefill : Role::kDecode;
-    LawCase alone;
-    alone.options = what.options;
-    alone.blocks = role == Role::kPrefill ? what.prefill_blocks : what.decode_blocks;
-    ReplicaConfig config = config_of(alone).replica;
-    config.role = role;
-    config.pull = what.pull;
-    config.block_bytes = Bytes{kBlockBytes / (replica_needs(what.options).slots ? 16 : 1)};
-    config.host_blocks = Blocks{100'000};
-    config.swap_per_block = Duration{100'000};
-    executors.push_back(std::make_unique<PredictedExecutor>(models[i]));
-    schedulers.push_back(make_scheduler(what.options, out.requests, role));
-    specs.push_back({config, schedulers.back().get(), executors.back().get(), watched ? &out.watchers[i] : nullptr});
-  }
-  DirectLinks links(what.bytes_per_second, Duration{50'000});
-  const auto front = make_router({.kind = RouterKind::kShortestQueue, .load = Load::kWaiting, .slots = {}}, 1);
-  const auto among = make_router({.kind = RouterKind::kLeastRequests, .load = Load::kRequests, .slots = {}}, 1);
-  Star star(what, specs.front().config.block_bytes);
-  Disaggregation pools{*among, what.over_topology ? star.network() : links};
-  ClusterConfig config;
-  config.horizon = what.horizon;
-  config.disaggregation = &pools;
-  GivenArrivals source(what.arrivals);
-  out.result = simulate(config, specs, *front, out.requests, source);
-}
-
-// Those that can have pools, with limits that bind at times.
-std::vector<SchedulerOptions> pooled() {
-  std::vector<SchedulerOptions> list;
-  for (const SchedulerOptions& options : small_schedulers()) {
-    if (!replica_needs(options).one_place) list.push_back(options);
-  }
-  list.push_back(DistserveOptions{});
-  DistserveOptions small;
-  small.prefill_max_tokens = Tokens{150};
-  small.decode_max_batch = 6;
-  list.push_back(small);
-  return list;
-}
 
 template <class F>
 void for_random_pools(const char* purpose, F check) {

@@ -22,6 +22,7 @@ struct PoolSpec {
   std::int64_t block_bytes = 1;
   std::int64_t host_blocks = 1000;
   Duration swap_per_block{0};
+  const Membership* membership = nullptr;
   RouterOptions among{.kind = RouterKind::kLeastRequests, .load = Load::kRequests, .slots = {}};  // those that decode
 };
 
@@ -68,6 +69,7 @@ inline void run(const PoolSpec& spec, PoolOutcomes& out) {
   Disaggregation pools{*among, spec.network != nullptr ? *spec.network : links};
   ClusterConfig config;
   config.disaggregation = &pools;
+  config.membership = spec.membership;
   ListSource source(spec.requests);
   out.result = simulate(config, specs, *front, out.table, source);
   out.emitted_at.resize(spec.requests.size());

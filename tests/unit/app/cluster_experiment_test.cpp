@@ -141,7 +141,7 @@ TEST_CASE("a request goes through both pools, and the files say what moved") {
   CHECK(json.at("by_replica")[2].at("requests") == 40 - decoded);
 }
 
-TEST_CASE("failures, joins and an autoscaler leave at least one replica, and go without pools") {
+TEST_CASE("failures, joins and an autoscaler leave at least one replica; joins and an autoscaler go without pools") {
   const auto refused = [](const std::string& keys, const std::string& words) {
     const std::string message =
         error_of(kHead + kWorkload + "deployment: {policy: vllm-v1, replicas: 3, " + keys + "}\n");
@@ -165,8 +165,10 @@ TEST_CASE("failures, joins and an autoscaler leave at least one replica, and go 
     refused(section + std::string(", async_scheduling: true"), "does not go with failures, joins or an autoscaler");
   }
   const std::string pools = "pools: {transfer: {bytes_per_s: 1e9}}";
-  const std::string text = kHead + kWorkload + "deployment: {policy: vllm-v1, " + pools + ", failure: {at_s: 1}}\n";
-  CHECK(error_of(text).find("there are no pools") != std::string::npos);
+  for (const char* section : {"join: {at_s: 1}", "autoscaler: {target: 1, provisioning_s: 1}"}) {
+    const std::string text = kHead + kWorkload + "deployment: {policy: vllm-v1, " + pools + ", " + section + "}\n";
+    CHECK(error_of(text).find("there are no pools") != std::string::npos);
+  }
 }
 
 TEST_CASE("a failed replica's requests are served by the others, and the files say how many there were") {

@@ -116,7 +116,7 @@ TEST_CASE("values of another type are refused by what was expected") {
         "exp.yaml:5: deployment.async_scheduling: expected true or false, found 'yes'");
   CHECK(deployment_error("policy: [sarathi]") ==
         "exp.yaml:5: deployment.policy: expected one of: static, orca, vllm-v0, vllm-v1, sarathi, sglang, distserve, "
-        "found a list");
+        "splitwise, found a list");
   CHECK(workload_error("trace: [a]")
             .starts_with("exp.yaml:5: workload.trace: expected a path or a map of: path, format, sort, "));
   CHECK(workload_error("trace: ''") == "exp.yaml:5: workload.trace: expected a path, found the text ''");
@@ -155,11 +155,9 @@ TEST_CASE("numbers out of bounds are refused with the bounds") {
 TEST_CASE("unknown policies and other choices are refused with those known") {
   CHECK(deployment_error("policy: sarati") ==
         "exp.yaml:5: deployment.policy: unknown value 'sarati'; did you mean 'sarathi'?");
-  for (const std::string unknown : {"splitwise"}) {
-    CHECK(deployment_error("policy: " + unknown) ==
-          "exp.yaml:5: deployment.policy: unknown value '" + unknown +
-              "'; expected one of: static, orca, vllm-v0, vllm-v1, sarathi, sglang, distserve");
-  }
+  CHECK(deployment_error("policy: tensorrt-llm") ==
+        "exp.yaml:5: deployment.policy: unknown value 'tensorrt-llm'; expected one of: static, orca, vllm-v0, vllm-v1, "
+        "sarathi, sglang, distserve, splitwise");
   CHECK(deployment_error("policy: orca, kv_dtype: fp17").find("unknown value 'fp17'; did you mean 'fp16'?") !=
         std::string::npos);
   CHECK(workload_error("trace: {path: t.csv, format: azur}")
@@ -171,7 +169,7 @@ TEST_CASE("what is missing is named, with what belongs there") {
         "exp.yaml:1: model: is missing; expected a name or a path");
   CHECK(error_of(kHead + kWorkload) ==
         "exp.yaml:1: deployment.policy: is missing; expected one of: static, orca, vllm-v0, vllm-v1, sarathi, sglang, "
-        "distserve");
+        "distserve, splitwise");
   CHECK(workload_error("trace: {sort: true}") == "exp.yaml:5: workload.trace.path: is missing; expected a path");
   CHECK(arrivals_error("{poisson: {}}") ==
         "exp.yaml:5: workload.arrivals.poisson.rate: is missing; expected 'goodput' or a number from 1e-09 to 1e+09");

@@ -89,7 +89,11 @@ TEST_CASE("the JSON Schema is draft 2020-12, closed, and knows every key") {
       CHECK(number.at("maximum") == key.numbers.most);
       if (!key.word.empty()) CHECK(entry.at("anyOf").at(0).at("const") == key.word);
     }
-    if (key.kind == Key::Kind::kMap && key.shorthand.empty()) CHECK(entry.at("additionalProperties") == false);
+    if (key.kind == Key::Kind::kMap && key.shorthand.empty()) {
+      const auto& map = key.listable ? entry.at("anyOf").at(0) : entry;
+      CHECK(map.at("additionalProperties") == false);
+      if (key.listable) CHECK(entry.at("anyOf").at(1).at("items") == map);
+    }
   });
   CHECK(definitions.size() == keys);
 }

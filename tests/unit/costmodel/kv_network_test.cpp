@@ -88,6 +88,28 @@ TEST_CASE("three transfers that share two links end when max-min rates and the w
   CHECK(busiest->share == doctest::Approx(22.0 / 40));
 }
 
+TEST_CASE(
+    "one that is cut leaves its share to the others and is never told of, whether its bytes flow or are on the way") {
+  // Two share b's 4 GB/s: 8 GB would come at 4 s. The other one is cut at 1 s, and what is left, 6 GB, comes at 2.5 s.
+  const Topology topology = parse_topology(kFourHosts, "four.yaml");
+  const Routes routes(topology);
+  const std::vector<PlacedReplica> senders{{{{2}}}, {{{3}}}}, receivers{{{{1}}}};
+  KvNetwork network(routes, {{0, 0, Bytes{kGiga}}}, {tensor(1), senders}, {tensor(1), receivers});
+  const TransferId stays = network.start(kStart, ReplicaId{0}, ReplicaId{2}, Bytes{8 * kGiga});
+  const TransferId flows = network.start(kStart, ReplicaId{1}, ReplicaId{2}, Bytes{8 * kGiga});
+  network.cut(at_ms(1000), flows);
+  CHECK(network.ledger().running == 1);
+  CHECK(network.next_look() == at_ms(2501));
+  CHECK(ended(network, at_ms(2501)) == std::vector{stays});
+  CHECK(network.ledger().arrived == Bytes{8 * kGiga});
+
+  const TransferId late = network.start(at_ms(3000), ReplicaId{0}, ReplicaId{2}, Bytes{4 * kGiga});
+  network.cut(SimTime{std::chrono::microseconds{4'000'500}}, late);  // its last byte has left and not come
+  CHECK(network.ledger().running == 0);
+  CHECK(network.next_look() == kNever);
+  CHECK(network.ledger().arrived == Bytes{8 * kGiga});
+}
+
 TEST_CASE("one that starts while another runs takes half of what they share from then on") {
   // 8 GB over b's 4 GB/s alone would take until 2 s. From 1 s on it has 2 GB/s for its last 4 GB; so has the other,
   // whose 2 GB come by 2 s. Then 2 GB are left at 4 GB/s: 2.5 s.
