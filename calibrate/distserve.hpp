@@ -25,8 +25,8 @@ struct DistserveChoice {
 };
 
 // Throws InputError with file and field for a file of another form, a model or split that it does not have, and for
-// coefficients that can't be milliseconds in this order: a step takes from 0.1 ms to 10 s and more than what a token adds
-// to it, which is more than what its square adds, and a sequence adds more than a token of its context.
+// coefficients that can't be milliseconds in this order: a step takes from 0.1 ms to 10 s and more than what a token
+// adds to it, which is more than what its square adds, and a sequence adds more than a token of its context.
 [[nodiscard]] Profile import_distserve(std::string_view json, const std::string& file, const DistserveChoice& choice);
 
 }  // namespace servecast

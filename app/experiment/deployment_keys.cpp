@@ -73,8 +73,9 @@ Key host_key() {
              {number_key("per_step_s", "s", {0, 3600}, "For each step.",
                          [](Experiment& e, const Scalar& v) { e.deployment.host.per_step = from_seconds(v.number); })
                   .with_default("0"),
-              number_key("per_sequence_s", "s", {0, 3600}, "For each sequence in a step.",
-                         [](Experiment& e, const Scalar& v) { e.deployment.host.per_sequence = from_seconds(v.number); })
+              number_key(
+                  "per_sequence_s", "s", {0, 3600}, "For each sequence in a step.",
+                  [](Experiment& e, const Scalar& v) { e.deployment.host.per_sequence = from_seconds(v.number); })
                   .with_default("0"),
               choice_key("steps", {"all", "decode"},
                          "Which steps, and which sequences in them: all, or only those that decode.",

@@ -117,8 +117,8 @@ struct DeploymentSection {
 struct Experiment {
   std::string name;  // of its folder, or file
   std::filesystem::path file;
-  std::string model;   // models/NAME.json, or a path
-  std::string device;  // devices/NAME.yaml, or a path; empty: the profile's
+  std::string model;                   // models/NAME.json, or a path
+  std::string device;                  // devices/NAME.yaml, or a path; empty: the profile's
   std::optional<std::string> profile;  // devices/profiles/NAME.json, or a path; {tensor_parallel} stands for the split
   WorkloadSection workload;
   DeploymentSection deployment;

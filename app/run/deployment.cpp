@@ -200,7 +200,8 @@ Deployment plan(const Experiment& experiment, Role role) {
   if (role != Role::kBoth) configure_pool(*experiment.deployment.pools, d);
   if (is_simdistserve(d.policy)) {
     d.notes.emplace_back(
-        "compat simdistserve: no KV memory, no transfers, no host time but 2 ms and 0.1 us a token of context each step, "
+        "compat simdistserve: no KV memory, no transfers, no host time but 2 ms and 0.1 us a token of context each "
+        "step, "
         "1 ms more each prefill, at most 50,000 tokens of context in a decode step, one decode step more than engines "
         "need: each request has a token more");
   }

@@ -105,8 +105,8 @@ std::vector<Placement> placements_on(int gpus, bool pools) {
     }
     for (const ReplicaGroup& decode : groups_on(gpus - prefill.gpus())) all.push_back({prefill, decode});
     if (all.size() > kMostPlacements) {
-      throw InputError({{}, 0, "--placement"}, fmt::format("{} GPUs can be used in more than {} ways", gpus,
-                                                           kMostPlacements));
+      throw InputError({{}, 0, "--placement"},
+                       fmt::format("{} GPUs can be used in more than {} ways", gpus, kMostPlacements));
     }
   }
   std::stable_sort(all.begin(), all.end(), [](const Placement& a, const Placement& b) { return a.gpus() < b.gpus(); });

@@ -29,7 +29,8 @@ struct Placement {
 // "2 x TP4"
 [[nodiscard]] std::string describe(const ReplicaGroup& group);
 
-// Every placement on at most `gpus`, by GPUs, then the split and number of those that prefill, then of those that decode.
+// Every placement on at most `gpus`, by GPUs, then the split and number of those that prefill, then of those that
+// decode.
 [[nodiscard]] std::vector<Placement> placements_on(int gpus, bool pools);
 
 struct LeftOut {
@@ -43,15 +44,15 @@ struct PlacementChoice {
 };
 
 // Those of placements_on that every point can run: its model divides so and fits the devices' memory, and its profile
-// knows the split. A placement is left out for the first of its pools that can't be. Requires points that all have pools,
-// or none of them.
+// knows the split. A placement is left out for the first of its pools that can't be. Requires points that all have
+// pools, or none of them.
 [[nodiscard]] PlacementChoice choose_placements(const std::vector<GridPoint>& points, int gpus);
 
 // As changes of the experiment: "deployment.tensor_parallel=2".
 [[nodiscard]] std::vector<std::string> overrides_of(const Placement& placement);
 
-// The study at every fitting placement, as its first axes ("prefill" and "decode", or "replicas"). Throws InputError where
-// none fits, or the study sweeps what placements decide.
+// The study at every fitting placement, as its first axes ("prefill" and "decode", or "replicas"). Throws InputError
+// where none fits, or the study sweeps what placements decide.
 struct PlacementStudy {
   Study study;
   std::vector<LeftOut> left_out;

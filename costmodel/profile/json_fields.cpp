@@ -96,8 +96,7 @@ std::string JsonFields::choice(const Names& names) const {
 }
 
 std::int64_t JsonFields::whole(std::int64_t least, std::int64_t most) const {
-  const std::string range =
-      "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most);
+  const std::string range = "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most);
   if (!tree_->node->is_number_integer()) fail(range, found());
   if (tree_->node->is_number_unsigned() && tree_->node->get<std::uint64_t>() > INT64_MAX) fail(range, found());
   const auto value = tree_->node->get<std::int64_t>();

@@ -64,8 +64,8 @@ std::vector<DecodeSteps> read_decode(const JsonFields& list) {
     law.sequence_s = fields.at("sequence_s").not_negative();
     const std::int64_t least = laws.empty() ? 1 : laws.back().from_sequences + 1;
     if (laws.empty() ? law.from_sequences != 1 : law.from_sequences < least) {
-      fields.at("from_sequences").fail("must rise from 1", "expected " + std::to_string(least) +
-                                                               (laws.empty() ? "" : " or more"));
+      fields.at("from_sequences")
+          .fail("must rise from 1", "expected " + std::to_string(least) + (laws.empty() ? "" : " or more"));
     }
     laws.push_back(law);
   }

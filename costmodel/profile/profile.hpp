@@ -35,8 +35,9 @@ struct Profile {
 // Of the format. Files of other versions are refused.
 inline constexpr std::int64_t kProfileVersion = 1;
 
-// Throws InputError with file and field for what is no JSON, a key that is missing, unknown or of another kind, a number
-// out of its range, decode laws that do not rise from one sequence, or a prefill law that falls with longer prompts.
+// Throws InputError with file and field for what is no JSON, a key that is missing, unknown or of another kind, a
+// number out of its range, decode laws that do not rise from one sequence, or a prefill law that falls with longer
+// prompts.
 [[nodiscard]] Profile load_profile(const std::string& path);
 [[nodiscard]] Profile parse_profile(std::string_view json, const std::string& file);
 

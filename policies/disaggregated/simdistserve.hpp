@@ -1,5 +1,6 @@
-// How DistServe's own simulator schedules, where it differs from the engine (schedulers.md C.6): its decode replicas, and
-// how many steps it decodes a request. There is no KV memory in it, so nothing waits for memory, is held back or swapped.
+// How DistServe's own simulator schedules, where it differs from the engine (schedulers.md C.6): its decode replicas,
+// and how many steps it decodes a request. There is no KV memory in it, so nothing waits for memory, is held back or
+// swapped.
 #pragma once
 
 #include <vector>
@@ -34,8 +35,8 @@ class SimdistserveDecode final : public Scheduler {
   std::vector<Queued> queue_;
 };
 
-// It decodes a request of n output tokens in n steps after the prefill, one more than an engine, whose prefill emits the
-// first token. Here that is a request of n + 1 tokens: TPOT, over n gaps, then is its decode time over n.
+// It decodes a request of n output tokens in n steps after the prefill, one more than an engine, whose prefill emits
+// the first token. Here that is a request of n + 1 tokens: TPOT, over n gaps, then is its decode time over n.
 class OneTokenMore final : public ArrivalSource {
  public:
   // The source must outlive it.

@@ -10,7 +10,8 @@ namespace {
 const char* const kTable =
     "{\"facebook/opt-13b\": {\"1\": {\"decoding_large_small_bs_threshold\": 95, \"prefill\": [18, 0.1, 7e-6],\n"
     " \"decoding_smallbs\": [20, 0.0006, 0.04], \"decoding_largebs\": [7, 0.0005, 0.16]}}}\n";
-const std::string kImport = "calibrate import distserve table.json --engine distserve --model opt-13b --tensor-parallel ";
+const std::string kImport =
+    "calibrate import distserve table.json --engine distserve --model opt-13b --tensor-parallel ";
 
 }  // namespace
 
@@ -22,10 +23,11 @@ TEST_CASE("a published table becomes a profile that an experiment runs with, nam
   CHECK(imported.out.find("prefill of 512 tokens") != std::string::npos);
   const auto profile = nlohmann::json::parse(folder.read("steps-tp1.json"));
   CHECK(profile["provenance"]["made_by"].get<std::string>().find("import distserve table.json") != std::string::npos);
-  folder.write("e.yaml",
-               "servecast: 1\nmodel: opt-13b\nprofile: ./steps-tp{tensor_parallel}.json\n"
-               "workload: {lengths: {prompt: {fixed: 512}, output: {fixed: 11}}, arrivals: {uniform: {rate: 1}}, requests: 3}\n"
-               "deployment: {policy: vllm-v1}\n");
+  folder.write(
+      "e.yaml",
+      "servecast: 1\nmodel: opt-13b\nprofile: ./steps-tp{tensor_parallel}.json\n"
+      "workload: {lengths: {prompt: {fixed: 512}, output: {fixed: 11}}, arrivals: {uniform: {rate: 1}}, requests: 3}\n"
+      "deployment: {policy: vllm-v1}\n");
   const Ran ran = folder.run("run e.yaml --out found");
   REQUIRE_MESSAGE(ran.code == 0, ran.err);
   CHECK(ran.out.find("step times: a profile of DistServe on a100-80g-sxm") != std::string::npos);

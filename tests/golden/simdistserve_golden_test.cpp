@@ -1,4 +1,5 @@
-// DistServe's own simulator on traces worked by hand: a replica that prefills and one that decodes, steps of one second.
+// DistServe's own simulator on traces worked by hand: a replica that prefills and one that decodes, steps of one
+// second.
 #include <doctest/doctest.h>
 
 #include "policies/disaggregated/simdistserve.hpp"

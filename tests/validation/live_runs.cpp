@@ -35,8 +35,9 @@ std::string text_of(const fs::path& path) {
 // One that answered with a single token has no time per token, and meets any.
 Latencies latencies_of(std::vector<double> ttft, std::vector<double> tpot, std::size_t met, std::size_t all) {
   const Distribution first = distribution(ttft), each = distribution(tpot);
-  return {first.mean_s, first.p50_s, first.p90_s, first.p99_s, each.mean_s,
-          each.p50_s,   each.p90_s,  each.p99_s,  static_cast<double>(met) / static_cast<double>(all)};
+  return {first.mean_s, first.p50_s, first.p90_s,
+          first.p99_s,  each.mean_s, each.p50_s,
+          each.p90_s,   each.p99_s,  static_cast<double>(met) / static_cast<double>(all)};
 }
 
 // A folder of its own, removed at the end.
@@ -133,12 +134,14 @@ Latencies replayed(const LiveRun& run, const std::string& experiment) {
 
 std::string table_of(const std::vector<Compared>& runs) {
   std::string text =
-      "| run (rate/requests) | TTFT mean | p50 | p90 | p99 | TPOT mean | p50 | p90 | p99 | attained, measured | simulated | "
+      "| run (rate/requests) | TTFT mean | p50 | p90 | p99 | TPOT mean | p50 | p90 | p99 | attained, measured | "
+      "simulated | "
       "points |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const Compared& run : runs) {
     text += "| " + run.name;
-    for (const auto metric : {&Latencies::ttft_mean, &Latencies::ttft_p50, &Latencies::ttft_p90, &Latencies::ttft_p99,
-                              &Latencies::tpot_mean, &Latencies::tpot_p50, &Latencies::tpot_p90, &Latencies::tpot_p99}) {
+    for (const auto metric :
+         {&Latencies::ttft_mean, &Latencies::ttft_p50, &Latencies::ttft_p90, &Latencies::ttft_p99,
+          &Latencies::tpot_mean, &Latencies::tpot_p50, &Latencies::tpot_p90, &Latencies::tpot_p99}) {
       text += fmt::format(" | {:+.0f}", run.error(metric));
     }
     text += fmt::format(" | {:.1f} | {:.1f} | {:+.1f} |\n", 100 * run.real.attainment, 100 * run.simulated.attainment,

@@ -42,9 +42,7 @@ struct Compared {
 
   [[nodiscard]] double attainment_points() const { return 100 * (simulated.attainment - real.attainment); }
   // simulated / real − 1, in percent
-  [[nodiscard]] double error(double Latencies::*metric) const {
-    return 100 * (simulated.*metric / (real.*metric) - 1);
-  }
+  [[nodiscard]] double error(double Latencies::*metric) const { return 100 * (simulated.*metric / (real.*metric) - 1); }
 };
 
 // Markdown: signed errors in percent, attainment in percent and points.

@@ -1,7 +1,7 @@
 #include "app/run/placement.hpp"
 
-#include <doctest/doctest.h>
 #include <algorithm>
+#include <doctest/doctest.h>
 
 #include "sim/error.hpp"
 #include "tests/unit/app/experiment_support.hpp"

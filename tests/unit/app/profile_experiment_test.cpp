@@ -44,7 +44,8 @@ double tpot_ms(const Ran& ran) { return ran.result.summary.tpot.mean_s * 1e3; }
 
 }  // namespace
 
-// 18.1025 + 0.101912 · 512 + 7.12226e-6 · 512², and 19.9347 + 6.26936e-4 · context + 0.0385070 for contexts of 513 to 522.
+// 18.1025 + 0.101912 · 512 + 7.12226e-6 · 512², and 19.9347 + 6.26936e-4 · context + 0.0385070 for contexts of 513 to
+// 522.
 TEST_CASE("a profile says what steps take, and names the device that plans the memory") {
   Ran ran;
   run(kProfiled + kOrca, ran);
@@ -102,12 +103,13 @@ TEST_CASE("compat simdistserve prices and counts steps as that simulator does") 
 TEST_CASE("compat simdistserve refuses what it has not: memory, transfers, host time; and it needs a profile") {
   const std::string deployment =
       "deployment:\n  policy: distserve\n  compat: simdistserve\n  pools: {prefill: {replicas: 1}}\n";
-  for (const char* set : {"deployment.pools.transfer.bytes_per_s=1e9", "deployment.kv_blocks=100",
-                          "deployment.host.per_step_s=0.001", "deployment.pools.decode.waiting_share=0.5",
-                          "deployment.options.distserve.decode_max_batch=8"}) {
+  for (const char* set :
+       {"deployment.pools.transfer.bytes_per_s=1e9", "deployment.kv_blocks=100", "deployment.host.per_step_s=0.001",
+        "deployment.pools.decode.waiting_share=0.5", "deployment.options.distserve.decode_max_batch=8"}) {
     CHECK_MESSAGE(says(refusal(kProfiled + deployment, {set}), "it applies only where"), set);
   }
-  const std::string without = "servecast: 1\nmodel: opt-13b\ndevice: a100-80g-sxm\n" + kProfiled.substr(kProfiled.find("workload"));
+  const std::string without =
+      "servecast: 1\nmodel: opt-13b\ndevice: a100-80g-sxm\n" + kProfiled.substr(kProfiled.find("workload"));
   CHECK(says(refusal(without + deployment), "deployment.compat: needs a profile"));
   CHECK(says(refusal(kProfiled + "deployment: {policy: orca, compat: simdistserve}\n"), "policy is distserve"));
 }

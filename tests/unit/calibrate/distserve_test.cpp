@@ -86,11 +86,11 @@ TEST_CASE("a table of another form, model, split, unit or axis order is refused 
   DistserveChoice other = choice();
   other.model = "opt-66b";
   CHECK(error_of(kTable, other).starts_with("t.json: has no model 'opt-66b'"));
-  CHECK(error_of(kTable, choice(2)) ==
-        "t.json: facebook/opt-13b: is not there over 2 tensor ranks; the file has 1");
-  CHECK(error_of(with(kTable, "[18,", "[0.018,")) ==
-        "t.json: facebook/opt-13b.1.prefill[0]: is no step in milliseconds; expected 0.1 to 10000: are these seconds, or "
-        "in another order?");
+  CHECK(error_of(kTable, choice(2)) == "t.json: facebook/opt-13b: is not there over 2 tensor ranks; the file has 1");
+  CHECK(
+      error_of(with(kTable, "[18,", "[0.018,")) ==
+      "t.json: facebook/opt-13b.1.prefill[0]: is no step in milliseconds; expected 0.1 to 10000: are these seconds, or "
+      "in another order?");
   CHECK(error_of(with(kTable, "[18, 0.1, 7e-6]", "[18, 7e-6, 0.1]"))
             .starts_with("t.json: facebook/opt-13b.1.prefill: can't be in the order of this format"));
   CHECK(error_of(with(kTable, "[20, 0.0006, 0.04]", "[20, 0.04, 0.0006]"))
