@@ -47,7 +47,7 @@ void check_profile_fits(const Profile& profile, const std::filesystem::path& fil
 
 std::string describe_profile(const Profile& profile) {
   const Provenance& of = profile.provenance;
-  return fmt::format("step times: a profile of {} on {}, {} tensor ranks ({}; {})", of.engine, of.device,
+  return fmt::format("step times: a profile of {} on {}, TP{} ({}; {})", of.engine, of.device,
                      of.tensor_parallel, of.source, of.licence);
 }
 

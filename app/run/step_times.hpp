@@ -24,7 +24,7 @@ struct ProfiledDeployment {
 // Throws InputError, with the profile's file and field, where it is of something else.
 void check_profile_fits(const Profile& profile, const std::filesystem::path& file, const ProfiledDeployment& deployed);
 
-// "step times: steps of DistServe on a100-80g-sxm (github.com/..., Apache-2.0)"
+// "step times: a profile of DistServe on a100-80g-sxm, TP2 (github.com/...; Apache-2.0)"
 [[nodiscard]] std::string describe_profile(const Profile& profile);
 
 }  // namespace servecast

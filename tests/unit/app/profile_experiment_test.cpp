@@ -52,7 +52,7 @@ TEST_CASE("a profile says what steps take, and names the device that plans the m
   CHECK(ttft_ms(ran) == doctest::Approx(72.149).epsilon(1e-5));
   CHECK(tpot_ms(ran) == doctest::Approx(19.9347 + 6.26936e-4 * 517.5 + 0.038507).epsilon(1e-5));
   CHECK(ran.prepared.deployment.device.name == "a100-80g-sxm");
-  CHECK(says(ran.prepared.deployment.notes.front(), "a profile of DistServe on a100-80g-sxm, 1 tensor ranks"));
+  CHECK(says(ran.prepared.deployment.notes.front(), "a profile of DistServe on a100-80g-sxm, TP1"));
 }
 
 TEST_CASE("{tensor_parallel} in a profile's name is the split of who uses it, each pool its own") {
