@@ -13,7 +13,7 @@ import sys
 
 # What a change of engine, policy or cost model moves. Latencies of one population each, and the counts behind them.
 METRICS = """
-completed_requests rejected_requests ttft_p50_s ttft_p99_s tpot_p50_s tpot_p99_s itl_p99_s itl_max_s e2e_p50_s
+completed_requests rejected_requests offered_requests_per_s ttft_p50_s ttft_p99_s tpot_p50_s tpot_p99_s itl_p99_s itl_max_s e2e_p50_s
 normalised_mean_s_per_token output_tokens_per_s slo_attainment_share kv_capacity_blocks kv_peak_blocks kv_useful_share
 running_mean_sequences preemptions steps
 """.split()

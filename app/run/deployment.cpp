@@ -268,8 +268,8 @@ std::unique_ptr<StepCostModel> make_cost_model(const Deployment& deployment, con
     links.tensor = std::make_shared<Collectives>(*placed->routes, placed->replica.stages.front(),
                                                  CustomAllReduce::of(deployment.device));
   }
-  return std::make_unique<RooflineModel>(deployment.model, deployment.device, deployment.dtypes, sharding, deployment.host,
-                                         std::move(links));
+  return std::make_unique<RooflineModel>(deployment.model, deployment.device, deployment.dtypes, sharding,
+                                         deployment.host, std::move(links));
 }
 
 Parallelism parallelism_of(const Deployment& deployment) { return {Sharding{deployment.tensor_parallel}, 1, {}}; }

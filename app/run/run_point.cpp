@@ -115,7 +115,8 @@ std::shared_ptr<const PlacedFleet> place(const TopologyChoice& choice, const Pre
 // The links of the topology, or where there is none one link for each pair of replicas.
 std::unique_ptr<TransferNetwork> network_of(const PreparedPoint& prepared, const KvNetwork*& over_topology) {
   if (!prepared.fleet) {
-    const PoolsSection& pools = *prepared.point->experiment.deployment.pools;  // where nothing moves, without a bandwidth
+    const PoolsSection& pools =
+        *prepared.point->experiment.deployment.pools;  // where nothing moves, without a bandwidth
     return std::make_unique<DirectLinks>(std::max(pools.bytes_per_s, 1.0), from_seconds(pools.latency_s));
   }
   auto network = prepared.fleet->network(prepared.deployment, *prepared.decode);

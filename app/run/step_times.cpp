@@ -47,8 +47,8 @@ void check_profile_fits(const Profile& profile, const std::filesystem::path& fil
 
 std::string describe_profile(const Profile& profile) {
   const Provenance& of = profile.provenance;
-  return fmt::format("step times: a profile of {} on {}, TP{} ({}; {})", of.engine, of.device,
-                     of.tensor_parallel, of.source, of.licence);
+  return fmt::format("step times: a profile of {} on {}, TP{} ({}; {})", of.engine, of.device, of.tensor_parallel,
+                     of.source, of.licence);
 }
 
 }  // namespace servecast
