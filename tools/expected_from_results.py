@@ -37,8 +37,9 @@ def main(results, target):
     with open(results / "table.csv", encoding="utf-8", newline="") as table:
         points = [expectation(row, axes) for row in csv.DictReader(table)]
     known = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
+    study = target.parent.name if target.name == "expected.json" else target.name.removesuffix(".expected.json")
     expected = {
-        "made_by": f"tools/expected_from_results.py results/{target.parent.name} experiments/{target.parent.name}/{target.name}",
+        "made_by": f"tools/expected_from_results.py results/{study} experiments/{target.parent.name}/{target.name}",
         "relative_tolerance": known.get("relative_tolerance", 0.001),
         "points": points,
     }
