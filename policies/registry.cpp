@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "policies/disaggregated/decode_pool.hpp"
+#include "policies/disaggregated/simdistserve.hpp"
 #include "sim/overloaded.hpp"
 
 namespace servecast {
@@ -80,6 +81,7 @@ std::unique_ptr<Scheduler> make_plain(const SchedulerOptions& options, const Out
 std::unique_ptr<Scheduler> make_scheduler(const SchedulerOptions& options, const OutputOracle& oracle, Role role) {
   if (role != Role::kDecode) return make_plain(options, oracle);
   if (const auto* distserve = std::get_if<DistserveOptions>(&options)) {
+    if (distserve->as_simdistserve) return std::make_unique<SimdistserveDecode>();
     return std::make_unique<DistserveDecode>(*distserve);
   }
   const bool by_arrival =

@@ -54,6 +54,15 @@ class Check {
     }
   }
 
+  void cost() const {
+    if (e_.device.empty() && !e_.profile) {
+      throw InputError(root_.place("device"), "is missing", "name a device, or a profile");
+    }
+    const auto* distserve = std::get_if<DistserveOptions>(&e_.deployment.policy);
+    if (distserve == nullptr || !distserve->as_simdistserve || e_.profile) return;
+    refuse("deployment.compat", "needs a profile", "name the steps that it computes with: profile: NAME");
+  }
+
   void pools() const {
     const DeploymentSection& d = e_.deployment;
     const ReplicaNeeds needs = replica_needs(d.policy);
@@ -158,6 +167,7 @@ void check_together(const Node& root, const Experiment& experiment, std::vector<
   check.trace();
   check.distributions();
   check.policy();
+  check.cost();
   check.pools();
   check.membership();
 }

@@ -16,9 +16,12 @@ std::vector<Key> pool_keys(PoolOf pool) {
                   [pool](Experiment& e, const Scalar& v) { pool(e).tensor_parallel = static_cast<int>(v.integer); }),
       text_key(Key::Kind::kNameOrPath, "device", "Instead of the experiment's: devices/NAME.yaml, or a path.",
                [pool](Experiment& e, const Scalar& v) { pool(e).device = v.text; }),
+      text_key(Key::Kind::kNameOrPath, "profile", "Instead of the experiment's: devices/profiles/NAME.json, or a path.",
+               [pool](Experiment& e, const Scalar& v) { pool(e).profile = v.text; }),
       integer_key("kv_blocks", "blocks", {1, kMaxTokensPerLength},
                   "Instead of the deployment's; by default what fits in memory.",
-                  [pool](Experiment& e, const Scalar& v) { pool(e).kv_blocks = Blocks{v.integer}; })};
+                  [pool](Experiment& e, const Scalar& v) { pool(e).kv_blocks = Blocks{v.integer}; })
+          .where(not_simdistserve, kNotSimdistserve)};
 }
 
 std::vector<std::string> decode_routers() {
@@ -38,11 +41,13 @@ Key decode_key() {
   keys.push_back(number_key("waiting_share", "", {0, 1, true},
                             "A replica pulls KV while the blocks of those that wait to join are less than this share.",
                             [](Experiment& e, const Scalar& v) { e.deployment.pools->pull.waiting_share = v.number; })
-                     .with_default(decimal(PullConfig{}.waiting_share)));
+                     .with_default(decimal(PullConfig{}.waiting_share))
+                     .where(not_simdistserve, kNotSimdistserve));
   keys.push_back(
       number_key("idle_poll_s", "s", {0, 3600}, "An idle replica notices that much later what it can pull.",
                  [](Experiment& e, const Scalar& v) { e.deployment.pools->pull.idle_poll = from_seconds(v.number); })
-          .with_default("0"));
+          .with_default("0")
+          .where(not_simdistserve, kNotSimdistserve));
   return map_key("decode", "Where answers are computed after their first token.", std::move(keys)).as_section();
 }
 
@@ -62,6 +67,7 @@ Key transfer_key() {
                   boolean_key("overlapped", "A replica decodes while KV comes; false: it waits for each transfer.",
                               [](Experiment& e, const Scalar& v) { e.deployment.pools->pull.overlapped = v.flag; })
                       .with_default("false")})
+      .where(not_simdistserve, kNotSimdistserve)
       .as_section();
 }
 
@@ -73,8 +79,11 @@ Key swap_key() {
                   number_key("bytes_per_s", "bytes/s", {1e3, 1e15}, "Between device and host; the step waits for it.",
                              [](Experiment& e, const Scalar& v) { e.deployment.pools->swap_bytes_per_s = v.number; })
                       .needed()})
-      .where([](const Experiment& e) { return std::holds_alternative<DistserveOptions>(e.deployment.policy); },
-             "policy is distserve")
+      .where(
+          [](const Experiment& e) {
+            return std::holds_alternative<DistserveOptions>(e.deployment.policy) && not_simdistserve(e);
+          },
+          "policy is distserve and compat is not given")
       .as_section();
 }
 

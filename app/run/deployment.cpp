@@ -5,8 +5,10 @@
 
 #include "app/results/text_table.hpp"
 #include "app/run/data_files.hpp"
+#include "app/run/step_times.hpp"
 #include "costmodel/collectives.hpp"
 #include "costmodel/model_config.hpp"
+#include "costmodel/profile/simdistserve.hpp"
 #include "costmodel/roofline.hpp"
 #include "sim/error.hpp"
 #include "sim/overloaded.hpp"
@@ -15,6 +17,7 @@ namespace servecast {
 namespace {
 
 constexpr std::int64_t kMostStepTokens = std::int64_t{1} << 31;
+constexpr Blocks kMemoryForAll{std::int64_t{1} << 40};  // simdistserve has none that could end
 
 Dtypes choose_dtypes(const ModelShape& model, const DtypeChoice& choice) {
   Dtypes dtypes = published_dtypes(model);
@@ -107,6 +110,10 @@ ReplicaConfig configure(const Experiment& experiment, const Deployment& deployme
   config.deliver_at_batch_end = needs.deliver_at_batch_end;
   config.async_scheduling = experiment.deployment.async_scheduling;
   config.attention_window = deployment.model.window();
+  if (is_simdistserve(deployment.policy)) {
+    config.usable_blocks = kMemoryForAll;
+    config.max_model_len = model_len + Tokens{1};  // it decodes one more
+  }
   return config;
 }
 
@@ -124,6 +131,10 @@ void configure_pool(const PoolsSection& pools, Deployment& deployment) {
   ReplicaConfig& config = deployment.replica;
   config.role = deployment.role;
   config.pull = pools.pull;
+  if (is_simdistserve(deployment.policy)) {  // nothing moves
+    config.pull.waiting_share = 1;
+    return;
+  }
   const double block = kv_bytes_of(deployment, 1);
   deployment.kv_of_block = parts_to_move(pools, deployment, config.block_size);
   config.block_bytes = Bytes{0};
@@ -142,10 +153,23 @@ Experiment of_pool(const Experiment& experiment, Role role) {
   }
   const PoolSection& pool = role == Role::kPrefill ? pools.prefill : pools.decode;
   own.device = pool.device.value_or(experiment.device);
+  if (pool.profile) own.profile = pool.profile;
   own.deployment.replicas = pool.replicas;
   own.deployment.tensor_parallel = *pool.tensor_parallel;
   if (pool.kv_blocks) own.deployment.kv_blocks = pool.kv_blocks;
   return own;
+}
+
+// The profile, where there is one, and the device: its own, where the experiment names none.
+void find_device(const Experiment& experiment, Deployment& d) {
+  if (experiment.profile) {
+    d.profile_file = find_profile(experiment);
+    d.profile = load_profile(d.profile_file.string());
+    d.notes.push_back(describe_profile(*d.profile));
+  }
+  const std::string& name = experiment.device.empty() ? d.profile->provenance.device : experiment.device;
+  d.device_file = find_data(DataKind::kDevice, name, "device");
+  d.device = load_device(d.device_file.string());
 }
 
 Deployment plan(const Experiment& experiment, Role role) {
@@ -153,9 +177,8 @@ Deployment plan(const Experiment& experiment, Role role) {
   d.role = role;
   d.replicas = experiment.deployment.replicas;
   d.model_file = find_data(DataKind::kModel, experiment.model, "model");
-  d.device_file = find_data(DataKind::kDevice, experiment.device, "device");
   d.model = load_model(d.model_file.string());
-  d.device = load_device(d.device_file.string());
+  find_device(experiment, d);
   d.tensor_parallel = experiment.deployment.tensor_parallel;
   d.part = shard(d.model, d.tensor_parallel);
   d.dtypes = choose_dtypes(d.model, experiment.deployment.dtypes);
@@ -165,12 +188,23 @@ Deployment plan(const Experiment& experiment, Role role) {
   }
   const Tokens model_len = choose_model_len(experiment, d.model, d.notes);
   d.policy = fit_policy(experiment.deployment.policy, model_len, d.notes);
-  d.host_per_step_s = experiment.deployment.host_per_step_s;
-  d.host_per_sequence_s = experiment.deployment.host_per_sequence_s;
+  d.host = experiment.deployment.host;
+  d.time_scale = experiment.deployment.time_scale;
+  if (d.profile) {
+    check_profile_fits(*d.profile, d.profile_file,
+                       {d.model.name, d.device.name, d.dtypes.weights, d.tensor_parallel, model_len});
+  }
   if (!experiment.deployment.topology) static_cast<void>(make_cost_model(d));  // refuses what cannot be computed
   d.memory = plan_for(experiment, d, model_len);
   d.replica = configure(experiment, d, model_len);
   if (role != Role::kBoth) configure_pool(*experiment.deployment.pools, d);
+  if (is_simdistserve(d.policy)) {
+    d.notes.emplace_back(
+        "compat simdistserve: no KV memory, no transfers, no host time but 2 ms and 0.1 us a token of context each "
+        "step, "
+        "1 ms more each prefill, at most 50,000 tokens of context in a decode step, one decode step more than engines "
+        "need: each request has a token more");
+  }
   return d;
 }
 
@@ -210,16 +244,32 @@ void check_cost_model(const Experiment& experiment, const Deployment& deployment
   in_experiment(experiment, [&] { static_cast<void>(make_cost_model(deployment, placed)); });
 }
 
+bool is_simdistserve(const SchedulerOptions& policy) {
+  const auto* distserve = std::get_if<DistserveOptions>(&policy);
+  return distserve != nullptr && distserve->as_simdistserve;
+}
+
+namespace {
+
+std::unique_ptr<StepCostModel> make_profiled(const Deployment& deployment) {
+  if (is_simdistserve(deployment.policy)) {
+    return std::make_unique<SimdistserveModel>(std::get<StepsProfile>(deployment.profile->steps), 1);
+  }
+  return make_profile_model(*deployment.profile, deployment.time_scale, deployment.host);
+}
+
+}  // namespace
+
 std::unique_ptr<StepCostModel> make_cost_model(const Deployment& deployment, const std::optional<Placed>& placed) {
-  const HostTime host{from_seconds(deployment.host_per_step_s), from_seconds(deployment.host_per_sequence_s)};
+  if (deployment.profile) return make_profiled(deployment);
   const Sharding sharding = parallelism_of(deployment).sharding;
   Interconnect links;
   if (placed) {
     links.tensor = std::make_shared<Collectives>(*placed->routes, placed->replica.stages.front(),
                                                  CustomAllReduce::of(deployment.device));
   }
-  return std::make_unique<RooflineModel>(deployment.model, deployment.device, deployment.dtypes, sharding, host,
-                                         std::move(links));
+  return std::make_unique<RooflineModel>(deployment.model, deployment.device, deployment.dtypes, sharding,
+                                         deployment.host, std::move(links));
 }
 
 Parallelism parallelism_of(const Deployment& deployment) { return {Sharding{deployment.tensor_parallel}, 1, {}}; }
@@ -235,24 +285,31 @@ double kv_bytes_of(const Deployment& deployment, double blocks) {
   return blocks * each * deployment.tensor_parallel;
 }
 
+namespace {
+
+std::string describe_cache(const Deployment& d) {
+  if (is_simdistserve(d.policy)) return "without end, as simdistserve has it";
+  const std::int64_t blocks = d.replica.usable_blocks.count();
+  const std::int64_t size = d.replica.block_size.count();
+  const std::string count = size == 1 ? fmt::format("{} token slots", human_count(blocks))
+                                      : fmt::format("{} blocks of {} tokens = {} tokens", human_count(blocks), size,
+                                                    human_count(blocks * size));
+  return fmt::format("{} ({:.2f} GB)", count, kv_bytes_of(d, static_cast<double>(blocks)) / 1e9);
+}
+
+}  // namespace
+
 std::string describe_memory(const Deployment& d) {
   const auto gb = [](double bytes) { return fmt::format("{:.2f} GB", bytes / 1e9); };
   const auto one = [&](Bytes bytes) { return gb(static_cast<double>(bytes.count())); };
-  const std::int64_t blocks = d.replica.usable_blocks.count();
-  const std::int64_t tokens = blocks * d.replica.block_size.count();
   const std::string devices =
       d.tensor_parallel == 1 ? d.device.name : fmt::format("{} x {}", d.tensor_parallel, d.device.name);
   const std::string each = d.tensor_parallel == 1 ? "" : "on each: ";
-  const std::string cache = d.replica.block_size == Tokens{1}
-                                ? fmt::format("{} token slots", human_count(tokens))
-                                : fmt::format("{} blocks of {} tokens = {} tokens", human_count(blocks),
-                                              d.replica.block_size.count(), human_count(tokens));
   const Bytes reserve = d.memory.reserve;
   const char* pool = d.role == Role::kPrefill ? "prefill: " : d.role == Role::kDecode ? "decode: " : "";
   const std::string copies = d.replicas > 1 ? fmt::format("{} replicas, each: ", d.replicas) : std::string{};
-  return fmt::format("{}{}{} on {}, {}: KV cache {} ({}); {}weights {}, activations {}{} of {} usable", pool, copies,
-                     d.model.name, devices, scheduler_name(d.policy), cache,
-                     gb(kv_bytes_of(d, static_cast<double>(blocks))), each, one(d.memory.weights),
+  return fmt::format("{}{}{} on {}, {}: KV cache {}; {}weights {}, activations {}{} of {} usable", pool, copies,
+                     d.model.name, devices, scheduler_name(d.policy), describe_cache(d), each, one(d.memory.weights),
                      one(d.memory.activations), reserve > Bytes{0} ? ", reserve " + one(reserve) : "",
                      one(d.memory.usable));
 }

@@ -15,6 +15,7 @@
 #include "costmodel/memory.hpp"
 #include "costmodel/model.hpp"
 #include "costmodel/pipeline.hpp"
+#include "costmodel/profile/profile.hpp"
 #include "policies/registry.hpp"
 #include "sim/replica.hpp"
 #include "sim/step.hpp"
@@ -22,7 +23,7 @@
 namespace servecast {
 
 struct Deployment {
-  std::filesystem::path model_file, device_file;
+  std::filesystem::path model_file, device_file, profile_file;
   ModelShape model;  // the whole model
   ModelShape part;   // what one of its devices holds
   DeviceSheet device;
@@ -34,8 +35,9 @@ struct Deployment {
   MemoryPlan memory;        // of one device
   ReplicaConfig replica;
   std::vector<KvPart> kv_of_block;  // of pools: what moves of one block, from which rank to which
-  double host_per_step_s = 0;
-  double host_per_sequence_s = 0;
+  HostTime host;
+  std::optional<Profile> profile;  // absent: the roofline
+  PhaseScale time_scale;           // of the profile
   std::vector<std::string> notes;  // what a reader of the results must know
 };
 
@@ -63,6 +65,9 @@ void check_cost_model(const Experiment& experiment, const Deployment& deployment
 
 // How each replica is divided.
 [[nodiscard]] Parallelism parallelism_of(const Deployment& deployment);
+
+// Whether it stands for DistServe's own simulator (deployment.compat).
+[[nodiscard]] bool is_simdistserve(const SchedulerOptions& policy);
 
 // Devices of all its replicas.
 [[nodiscard]] std::int64_t device_count(const Deployment& deployment);

@@ -30,8 +30,8 @@ inline std::filesystem::path study_folder(const std::string& name) {
   return std::filesystem::path(SERVECAST_SOURCE_DIR) / "experiments" / name;
 }
 
-inline std::vector<RanPoint> run_study(const std::string& name) {
-  const Study study = load_study(study_folder(name) / "experiment.yaml");
+inline std::vector<RanPoint> run_study(const std::string& name, const std::string& file = "experiment.yaml") {
+  const Study study = load_study(study_folder(name) / file);
   TraceCache traces;
   const std::vector<PreparedPoint> prepared = prepare_sweep(study, traces);
   std::ostringstream nowhere;
@@ -49,8 +49,8 @@ inline std::vector<RanPoint> run_study(const std::string& name) {
   return points;
 }
 
-inline Json expected_of(const std::string& name) {
-  std::ifstream file(study_folder(name) / "expected.json");
+inline Json expected_of(const std::string& name, const std::string& expected = "expected.json") {
+  std::ifstream file(study_folder(name) / expected);
   return Json::parse(file);
 }
 
