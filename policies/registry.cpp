@@ -37,6 +37,11 @@ ReplicaNeeds replica_needs(const SchedulerOptions& options) {
     needs.slots = needs.one_place = true;
   }
   if (std::holds_alternative<SglangOptions>(options)) needs.slots = true;
+  // Their loops wait for the oldest batch once they found nothing more to run.
+  needs.fills_on_arrival = !std::holds_alternative<VllmV1Options>(options) &&
+                           !std::holds_alternative<SglangOptions>(options) &&
+                           !std::holds_alternative<DistserveOptions>(options);
+  needs.chunks_follow = std::holds_alternative<VllmV1Options>(options);
   needs.null_block = std::holds_alternative<VllmV1Options>(options);
   needs.pools = std::holds_alternative<DistserveOptions>(options);
   return needs;
@@ -59,6 +64,19 @@ std::int64_t max_running(const SchedulerOptions& options, Role role) {
                  },
                  [](const auto& o) { return o.max_num_seqs; }},
       options);
+}
+
+namespace {
+
+bool limits_each_slot(const SchedulerOptions& options) {
+  return std::holds_alternative<StaticOptions>(options) || std::holds_alternative<OrcaOptions>(options) ||
+         std::holds_alternative<VllmV0Options>(options) || std::holds_alternative<DistserveOptions>(options);
+}
+
+}  // namespace
+
+std::int64_t max_running_in_all(const SchedulerOptions& options, std::int64_t slots, Role role) {
+  return max_running(options, role) * (limits_each_slot(options) ? slots : 1);
 }
 
 namespace {
@@ -87,6 +105,7 @@ std::unique_ptr<Scheduler> make_scheduler(const SchedulerOptions& options, const
   const bool by_arrival =
       std::holds_alternative<VllmV0Options>(options) || std::holds_alternative<SarathiOptions>(options);
   return std::make_unique<DecodePool>(make_plain(options, oracle), max_running(options, role),
+                                      limits_each_slot(options),
                                       by_arrival ? RunningOrder::kArrival : RunningOrder::kAdmission);
 }
 

@@ -9,8 +9,8 @@ namespace servecast {
 void Replica::hand_over(SeqId id, SimTime now) {
   const Sequence& sequence = state_.sequences[id];
   const std::uint32_t index = sequence.request;
-  state_.running.remove(state_.sequences, id);
-  changed_ = true;
+  state_.leave(id);
+  ++state_.changes;
   scheduler_.on_finish();
   handed_.blocks += Blocks{state_.owned_blocks(sequence)};
   handed_.tokens += sequence.computed;
@@ -28,9 +28,9 @@ void Replica::release_handed(SeqId id, SimTime now) {
   state_.kv_tokens -= sequence.computed;
   state_.give(id, blocks);
   state_.sequences.release(id);
-  changed_ = true;
+  ++state_.changes;
   scheduler_.on_finish();
-  if (idle()) ask_to_schedule(now);
+  if (has_free_slot()) ask_to_schedule(now);
 }
 
 bool Replica::offer(const Handover& handover, SimTime now) {
@@ -43,7 +43,7 @@ bool Replica::offer(const Handover& handover, SimTime now) {
     return false;
   }
   offered_.push_back(handover);
-  if (idle() && !awaits_) queue_.post(now + config_.pull.idle_poll, EventKind::kPull);
+  if (has_free_slot() && !awaits_) queue_.post(now + config_.pull.idle_poll, EventKind::kPull);
   return true;
 }
 
@@ -54,7 +54,7 @@ bool Replica::may_pull(Blocks blocks) const {
 
 // Asked whenever no step runs and no transfer is waited for; those offered come first come, first served.
 void Replica::pull(SimTime now) {
-  if (!idle() || awaits_) return;
+  if (!has_free_slot() || awaits_) return;
   while (!offered_.empty() && !awaits_) {
     const Handover& head = offered_.front();
     const Tokens prompt{state_.requests[head.request].prompt};
@@ -89,7 +89,7 @@ void Replica::received(SeqId id, SimTime now) {
   request.time_in(Cause::kDecodeWait) -= now.time_since_epoch();
   received_.push_back(id);
   awaits_ = false;
-  if (idle()) queue_.post(now, EventKind::kPull);
+  if (has_free_slot()) queue_.post(now, EventKind::kPull);
 }
 
 void Replica::settle_handed(SimTime now) {

@@ -76,6 +76,13 @@ class Check {
     if (d.async_scheduling) refuse("deployment.async_scheduling", "does not go with pools", "expected false");
   }
 
+  void pipeline() const {
+    const DeploymentSection& d = e_.deployment;
+    if (d.pipeline_parallel > 1 && d.async_scheduling) {
+      refuse("deployment.async_scheduling", "does not go with pipeline_parallel", "expected false");
+    }
+  }
+
   void membership() const {
     const DeploymentSection& d = e_.deployment;
     if (d.join && d.autoscaler) {
@@ -169,6 +176,7 @@ void check_together(const Node& root, const Experiment& experiment, std::vector<
   check.policy();
   check.cost();
   check.pools();
+  check.pipeline();
   check.membership();
 }
 

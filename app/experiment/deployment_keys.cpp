@@ -127,6 +127,10 @@ Key deployment_key() {
       integer_key("tensor_parallel", "devices", {1, 1024}, "Devices that each layer is split over.",
                   [](Experiment& e, const Scalar& v) { e.deployment.tensor_parallel = static_cast<int>(v.integer); })
           .with_default("1"),
+      integer_key("pipeline_parallel", "stages", {1, 1024},
+                  "Stages that the layers are split over, one behind another; each on tensor_parallel devices.",
+                  [](Experiment& e, const Scalar& v) { e.deployment.pipeline_parallel = static_cast<int>(v.integer); })
+          .with_default("1"),
       topology_key(),
       pools_key(),
       integer_key("replicas", "", {1, 65536}, "Copies of the model, each on devices of its own.",

@@ -50,6 +50,7 @@ struct TopologyChoice {
 struct PoolSection {  // absent: as the deployment has it
   int replicas = 1;
   std::optional<int> tensor_parallel;
+  std::optional<int> pipeline_parallel;
   std::optional<std::string> device, profile;
   std::optional<Blocks> kv_blocks;
 };
@@ -89,6 +90,7 @@ struct DeploymentSection {
   SchedulerOptions policy;
   bool async_scheduling = false;
   int tensor_parallel = 1;
+  int pipeline_parallel = 1;
   int replicas = 1;
   RouterOptions router;
   double snapshot_age_s = 0;

@@ -14,6 +14,8 @@ std::vector<Key> pool_keys(PoolOf pool) {
           .with_default("1"),
       integer_key("tensor_parallel", "devices", {1, 1024}, "Instead of the deployment's.",
                   [pool](Experiment& e, const Scalar& v) { pool(e).tensor_parallel = static_cast<int>(v.integer); }),
+      integer_key("pipeline_parallel", "stages", {1, 1024}, "Instead of the deployment's.",
+                  [pool](Experiment& e, const Scalar& v) { pool(e).pipeline_parallel = static_cast<int>(v.integer); }),
       text_key(Key::Kind::kNameOrPath, "device", "Instead of the experiment's: devices/NAME.yaml, or a path.",
                [pool](Experiment& e, const Scalar& v) { pool(e).device = v.text; }),
       text_key(Key::Kind::kNameOrPath, "profile", "Instead of the experiment's: devices/profiles/NAME.json, or a path.",

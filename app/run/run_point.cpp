@@ -183,8 +183,10 @@ PointResult run_point(const PreparedPoint& prepared, RequestTable& requests, con
   ReplicaSet replicas(kStart + experiment.summary.warm_up, requests);
   replicas.add(prepared.deployment, prepared.fleet.get());
   if (prepared.decode) replicas.add(*prepared.decode, prepared.fleet.get());
-  const auto router = make_router(asked.router, max_running(prepared.deployment.policy, prepared.deployment.role),
-                                  {experiment.seed, "router"});
+  const Deployment& planned = prepared.deployment;
+  const auto router =
+      make_router(asked.router, max_running_in_all(planned.policy, planned.parallelism.pipeline, planned.role),
+                  {experiment.seed, "router"});
   std::optional<Pools> pools;
   const KvNetwork* links = nullptr;
   if (asked.pools) pools.emplace(*asked.pools, experiment.seed, network_of(prepared, links));

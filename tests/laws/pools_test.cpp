@@ -22,6 +22,7 @@ struct PoolCase {
   double bytes_per_second = 1e9;
   std::optional<SimTime> horizon = {};
   bool over_topology = false;  // else every pair of replicas has a link of its own
+  std::size_t stages = 1;      // of every replica
 };
 
 constexpr std::int64_t kBlockBytes = 1'000'000;
@@ -65,7 +66,8 @@ class Star {
 void run(const PoolCase& what, ClusterRun& out, bool watched = true) {
   const std::size_t count = what.prefills + what.decodes;
   std::vector<LinearSteps> models(count);
-  std::vector<std::unique_ptr<PredictedExecutor>> executors;
+  std::vector<LinearStages> stages(count, LinearStages(what.stages, Duration{30'011}, Duration{10'007}));
+  std::vector<std::unique_ptr<StepExecutor>> executors;
   std::vector<std::unique_ptr<Scheduler>> schedulers;
   std::vector<ReplicaSpec> specs;
   out.watchers.resize(count);
@@ -73,6 +75,7 @@ void run(const PoolCase& what, ClusterRun& out, bool watched = true) {
     const Role role = i < what.prefills ? Role::kPrefill : Role::kDecode;
     LawCase alone;
     alone.options = what.options;
+    alone.stages = what.stages;
     alone.blocks = role == Role::kPrefill ? what.prefill_blocks : what.decode_blocks;
     ReplicaConfig config = config_of(alone).replica;
     config.role = role;
@@ -80,7 +83,11 @@ void run(const PoolCase& what, ClusterRun& out, bool watched = true) {
     config.block_bytes = Bytes{kBlockBytes / (replica_needs(what.options).slots ? 16 : 1)};
     config.host_blocks = Blocks{100'000};
     config.swap_per_block = Duration{100'000};
-    executors.push_back(std::make_unique<PredictedExecutor>(models[i]));
+    if (what.stages == 1) {
+      executors.push_back(std::make_unique<PredictedExecutor>(models[i]));
+    } else {
+      executors.push_back(std::make_unique<PipelinedExecutor>(stages[i]));
+    }
     schedulers.push_back(make_scheduler(what.options, out.requests, role));
     specs.push_back({config, schedulers.back().get(), executors.back().get(), watched ? &out.watchers[i] : nullptr});
   }
@@ -121,6 +128,7 @@ void for_random_pools(const char* purpose, F check) {
                     random_arrivals(random, 120, 100, 50, 5'000'000)};
       what.prefill_blocks = draw(random, 12, 40);
       what.decode_blocks = draw(random, 24, 70);  // a request takes 10 at most, and is counted twice
+      what.stages = static_cast<std::size_t>(1 + i / 3);
       what.pull.overlapped = i % 2 == 1;
       what.pull.waiting_share = draw(random, 0, 1) == 0 ? 0.05 : 0.5;
       what.over_topology = i >= 4;
