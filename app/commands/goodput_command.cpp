@@ -132,7 +132,7 @@ void add_goodput_command(CLI::App& program, const Console& console, Action& chos
   app->add_option("--tolerance", options->tolerance, "How close the rate is bracketed, as a share of it [0.01]")
       ->check(CLI::Range(0.0001, 1.0));
   app->add_option("--placement", options->placement,
-                  "Search this many GPUs' placements: splits, and replicas of each pool; most per GPU first")
+                  "Search this many GPUs' placements: splits, stages and replicas of each pool; most per GPU first")
       ->check(CLI::Range(1, 1024));
   app->add_option("--out", options->out,
                   "Folder of the results [results/NAME-goodput]; one that holds results is replaced");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "app/run/deployment.hpp"
@@ -16,23 +17,36 @@ constexpr std::size_t kMostPlacements = 10'000;
 std::vector<ReplicaGroup> groups_on(int gpus) {
   std::vector<ReplicaGroup> groups;
   for (int split = 1; split <= gpus; ++split) {
-    for (int replicas = 1; replicas * split <= gpus; ++replicas) groups.push_back({replicas, split});
+    for (int stages = 1; split * stages <= gpus; ++stages) {
+      for (int replicas = 1; replicas * split * stages <= gpus; ++replicas) groups.push_back({replicas, split, stages});
+    }
   }
   return groups;
 }
 
+std::string split_of(const ReplicaGroup& group) {
+  return fmt::format("TP{}", group.tensor_parallel) +
+         (group.pipeline_parallel > 1 ? fmt::format(" PP{}", group.pipeline_parallel) : "");
+}
+
 // Why an experiment can't have one such replica in that role; nothing where it can.
-std::optional<std::string> refusal(Experiment experiment, Role role, int split) {
+std::optional<std::string> refusal(Experiment experiment, Role role, const ReplicaGroup& group) {
   DeploymentSection& deployment = experiment.deployment;
-  deployment.tensor_parallel = split;
-  if (deployment.pools) deployment.pools->prefill.tensor_parallel = deployment.pools->decode.tensor_parallel = split;
+  deployment.tensor_parallel = group.tensor_parallel;
+  deployment.pipeline_parallel = group.pipeline_parallel;
+  if (deployment.pools) {
+    for (PoolSection* pool : {&deployment.pools->prefill, &deployment.pools->decode}) {
+      pool->tensor_parallel = group.tensor_parallel;
+      pool->pipeline_parallel = group.pipeline_parallel;
+    }
+  }
   experiment.file.clear();  // every message would begin with it
   try {
     (void)plan_deployment(experiment, role);
     return std::nullopt;
   } catch (const InputError& error) {
     const char* who = role == Role::kPrefill ? "prefill " : role == Role::kDecode ? "decode " : "";
-    return fmt::format("{}over {}: {}", who, split, error.what());
+    return fmt::format("{}{}: {}", who, split_of(group), error.what());
   }
 }
 
@@ -42,18 +56,18 @@ class Planner {
   explicit Planner(const std::vector<GridPoint>& points) : points_(points) {}
 
   // Of the first point that has one.
-  const std::optional<std::string>& refusal_of(Role role, int split) {
-    const auto [known, is_new] = known_.try_emplace({role, split});
+  const std::optional<std::string>& refusal_of(Role role, const ReplicaGroup& group) {
+    const auto [known, is_new] = known_.try_emplace({role, group.tensor_parallel, group.pipeline_parallel});
     if (!is_new) return known->second;
     for (const GridPoint& point : points_) {
-      if (!known->second) known->second = refusal(point.experiment, role, split);
+      if (!known->second) known->second = refusal(point.experiment, role, group);
     }
     return known->second;
   }
 
  private:
   const std::vector<GridPoint>& points_;
-  std::map<std::pair<Role, int>, std::optional<std::string>> known_;
+  std::map<std::tuple<Role, int, int>, std::optional<std::string>> known_;
 };
 
 void leave_out(const std::string& why, std::vector<LeftOut>& left_out) {
@@ -66,7 +80,7 @@ void leave_out(const std::string& why, std::vector<LeftOut>& left_out) {
 }
 
 bool decided_by_placement(const std::string& path) {
-  return path.starts_with("deployment.") && (path.ends_with(".tensor_parallel") || path.ends_with(".replicas")) &&
+  return path.starts_with("deployment.") && (path.ends_with("_parallel") || path.ends_with(".replicas")) &&
          !path.starts_with("deployment.failure") && !path.starts_with("deployment.join");
 }
 
@@ -92,9 +106,7 @@ std::string reasons(const std::vector<LeftOut>& left_out) {
 
 }  // namespace
 
-std::string describe(const ReplicaGroup& group) {
-  return fmt::format("{} x TP{}", group.replicas, group.tensor_parallel);
-}
+std::string describe(const ReplicaGroup& group) { return fmt::format("{} x {}", group.replicas, split_of(group)); }
 
 std::vector<Placement> placements_on(int gpus, bool pools) {
   std::vector<Placement> all;
@@ -119,12 +131,12 @@ PlacementChoice choose_placements(const std::vector<GridPoint>& points, int gpus
   PlacementChoice choice;
   for (const Placement& placement : placements_on(gpus, pools)) {
     const Role first = pools ? Role::kPrefill : Role::kBoth;
-    const std::optional<std::string>& refused = planner.refusal_of(first, placement.prefill.tensor_parallel);
+    const std::optional<std::string>& refused = planner.refusal_of(first, placement.prefill);
     if (refused) {
       leave_out(*refused, choice.left_out);
     } else if (const auto* decode = placement.decode ? &*placement.decode : nullptr;
-               decode != nullptr && planner.refusal_of(Role::kDecode, decode->tensor_parallel)) {
-      leave_out(*planner.refusal_of(Role::kDecode, decode->tensor_parallel), choice.left_out);
+               decode != nullptr && planner.refusal_of(Role::kDecode, *decode)) {
+      leave_out(*planner.refusal_of(Role::kDecode, *decode), choice.left_out);
     } else {
       choice.fitting.push_back(placement);
     }
@@ -133,14 +145,15 @@ PlacementChoice choose_placements(const std::vector<GridPoint>& points, int gpus
 }
 
 std::vector<std::string> overrides_of(const Placement& placement) {
-  if (!placement.decode) {
-    return {fmt::format("deployment.replicas={}", placement.prefill.replicas),
-            fmt::format("deployment.tensor_parallel={}", placement.prefill.tensor_parallel)};
-  }
-  return {fmt::format("deployment.pools.prefill.replicas={}", placement.prefill.replicas),
-          fmt::format("deployment.pools.prefill.tensor_parallel={}", placement.prefill.tensor_parallel),
-          fmt::format("deployment.pools.decode.replicas={}", placement.decode->replicas),
-          fmt::format("deployment.pools.decode.tensor_parallel={}", placement.decode->tensor_parallel)};
+  std::vector<std::string> overrides;
+  const auto add = [&](const std::string& where, const ReplicaGroup& group) {
+    overrides.push_back(fmt::format("{}.replicas={}", where, group.replicas));
+    overrides.push_back(fmt::format("{}.tensor_parallel={}", where, group.tensor_parallel));
+    overrides.push_back(fmt::format("{}.pipeline_parallel={}", where, group.pipeline_parallel));
+  };
+  add(placement.decode ? "deployment.pools.prefill" : "deployment", placement.prefill);
+  if (placement.decode) add("deployment.pools.decode", *placement.decode);
+  return overrides;
 }
 
 PlacementStudy study_placements(const std::filesystem::path& file, const std::vector<std::string>& overrides,

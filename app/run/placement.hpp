@@ -14,8 +14,9 @@ namespace servecast {
 struct ReplicaGroup {
   int replicas = 1;
   int tensor_parallel = 1;
+  int pipeline_parallel = 1;
 
-  [[nodiscard]] int gpus() const { return replicas * tensor_parallel; }
+  [[nodiscard]] int gpus() const { return replicas * tensor_parallel * pipeline_parallel; }
 };
 
 // All replicas alike, or those that prefill and those that decode.
@@ -26,7 +27,7 @@ struct Placement {
   [[nodiscard]] int gpus() const { return prefill.gpus() + (decode ? decode->gpus() : 0); }
 };
 
-// "2 x TP4"
+// "2 x TP4", "1 x TP2 PP2"
 [[nodiscard]] std::string describe(const ReplicaGroup& group);
 
 // Every placement on at most `gpus`, by GPUs, then the split and number of those that prefill, then of those that

@@ -12,7 +12,7 @@
 namespace servecast {
 
 // A queue, of which each step runs the first that fit a budget of context tokens; they go to its end, behind those that
-// came meanwhile. The head always runs. Requires memory for all.
+// came meanwhile. The head always runs. A pipeline has one for each of its slots. Requires memory for all.
 class SimdistserveDecode final : public Scheduler {
  public:
   static constexpr Tokens kContextBudget{50'000};  // written into that simulator, whatever the device
@@ -20,7 +20,7 @@ class SimdistserveDecode final : public Scheduler {
   explicit SimdistserveDecode(Tokens context_budget = kContextBudget) : context_budget_(context_budget) {}
 
   void next_batch(ReplicaView& replica, SimTime now, Batch& batch) override;
-  void restart() override { queue_.clear(); }
+  void restart() override { queues_.clear(); }
 
  private:
   struct Queued {
@@ -28,11 +28,12 @@ class SimdistserveDecode final : public Scheduler {
     RequestId request;  // sequences are numbered anew when one ends
     bool ran = false;   // in the latest step
   };
-  void requeue(ReplicaView& replica);
-  [[nodiscard]] std::size_t those_that_fit(const ReplicaView& replica) const;
+  using Queue = std::vector<Queued>;
+  static void requeue(ReplicaView& replica, Queue& queue);
+  [[nodiscard]] std::size_t those_that_fit(const ReplicaView& replica, const Queue& queue) const;
 
   Tokens context_budget_;
-  std::vector<Queued> queue_;
+  std::vector<Queue> queues_;  // by slot
 };
 
 // It decodes a request of n output tokens in n steps after the prefill, one more than an engine, whose prefill emits

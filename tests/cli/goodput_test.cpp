@@ -55,10 +55,10 @@ TEST_CASE("--placement ranks every placement that fits by goodput per GPU, and c
                "slo: {ttft_s: 0.2, tpot_s: 0.1}\n");
   const Ran ran = folder.run("goodput g.yaml --placement 4 --seeds 1 --out found");
   REQUIRE_MESSAGE(ran.code == 0, ran.err);
-  CHECK(ran.out.find("- 11 points: every placement on at most 4 GPUs that fits") != std::string::npos);
-  CHECK(ran.out.find("- 1 placement left out: prefill over 3: ") != std::string::npos);
+  CHECK(ran.out.find("- 20 points: every placement on at most 4 GPUs that fits") != std::string::npos);
+  CHECK(ran.out.find("- 1 placement left out: prefill TP3: ") != std::string::npos);
   const auto json = nlohmann::json::parse(folder.read("found/goodput.json"));
-  REQUIRE(json["points"].size() == 11);
+  REQUIRE(json["points"].size() == 20);
   double before = 1e9;
   for (const auto& point : json["points"]) {
     const double rate = point["goodput_requests_per_s_per_gpu"];
