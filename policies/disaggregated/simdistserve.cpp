@@ -6,12 +6,12 @@ namespace servecast {
 
 // Those that did not run, those that came, those that ran and have not ended.
 void SimdistserveDecode::requeue(ReplicaView& replica, Queue& queue) {
-  std::erase_if(queue_, [&](const Queued& each) {
+  std::erase_if(queue, [&](const Queued& each) {
     return !replica.decodes(each.sequence) || replica.request(each.sequence).id != each.request;
   });
   Queue ran;
   std::copy_if(queue.begin(), queue.end(), std::back_inserter(ran), [](const Queued& each) { return each.ran; });
-  std::erase_if(queue_, [](const Queued& each) { return each.ran; });
+  std::erase_if(queue, [](const Queued& each) { return each.ran; });
   while (replica.has_ready()) {
     const RequestId request = replica.ready_head().id;
     replica.join_ready(RunningOrder::kAdmission);
