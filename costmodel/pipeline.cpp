@@ -58,7 +58,7 @@ Bytes PipelineModel::handoff_bytes(const StepShape& shape) const {
   return Bytes{std::llround(bytes_per_token_ * static_cast<double>(tokens_of(shape)))};
 }
 
-Duration PipelineModel::handoff_time(std::size_t index, const StepShape& shape) const {
+Duration PipelineModel::handoff_time(std::size_t index, const StepShape& shape) {
   const double whole = bytes_per_token_ * static_cast<double>(tokens_of(shape));
   const double ranks = static_cast<double>(sharding_.tensor);
   double seconds = 0;

@@ -19,7 +19,7 @@ struct Placed {
   PlacedReplica replica;
 };
 
-class PipelineModel {
+class PipelineModel final : public StageCostModel {
  public:
   // What a stage hands on for each token, in values of `hidden`: the layer's output and the residual stream apart, as
   // vLLM's models do; engines that add them first hand on 1.
@@ -31,14 +31,16 @@ class PipelineModel {
                 const Parallelism& parallelism, HostTime host = {}, const std::optional<Placed>& placed = std::nullopt,
                 std::int64_t streams = kStreams);
 
-  [[nodiscard]] std::size_t stages() const { return stages_.size(); }
-  // The first stage's has the host's time, since the host prepares a batch once.
-  [[nodiscard]] StepCost stage_cost(std::size_t index, const StepShape& shape) { return stages_[index]->cost(shape); }
+  [[nodiscard]] std::size_t stages() const override { return stages_.size(); }
+  [[nodiscard]] StepCost stage_cost(std::size_t index, const StepShape& shape) override {
+    return stages_[index]->cost(shape);
+  }
+  [[nodiscard]] RooflineModel& stage(std::size_t index) { return *stages_[index]; }
   // What one copy's ranks send together.
   [[nodiscard]] Bytes handoff_bytes(const StepShape& shape) const;
   // From stage `index` to the next, until each of its ranks has all of it: every tensor rank sends its part to its
-  // counterpart, which gathers the others'. Requires index + 1 < stages().
-  [[nodiscard]] Duration handoff_time(std::size_t index, const StepShape& shape) const;
+  // counterpart, which gathers the others'.
+  [[nodiscard]] Duration handoff_time(std::size_t index, const StepShape& shape) override;
 
  private:
   struct Way {

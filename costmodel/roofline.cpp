@@ -160,12 +160,7 @@ double RooflineModel::compute_sampled_seconds(std::int64_t rows) {
 StepCost RooflineModel::finish(const StepShape& shape, double device_s) const {
   // Rounded to the nearest nanosecond, at least 1; the cap (292 years) keeps the conversion defined.
   const double nanoseconds = std::min(std::max(device_s * 1e9 + 0.5, 1.0), 9e18);
-  StepCost cost{Duration{static_cast<std::int64_t>(nanoseconds)}, host_.per_step};
-  if (host_.per_sequence.count() != 0) {
-    const auto sequences = shape.decode_sequences + static_cast<std::int64_t>(shape.prefills.size());
-    cost.host += sequences * host_.per_sequence;
-  }
-  return cost;
+  return {Duration{static_cast<std::int64_t>(nanoseconds)}, host_.of(shape)};
 }
 
 StepCost RooflineModel::cost(const StepShape& shape) {

@@ -9,17 +9,12 @@
 
 #include "costmodel/collectives.hpp"
 #include "costmodel/device.hpp"
+#include "costmodel/host_time.hpp"
 #include "costmodel/memory.hpp"
 #include "costmodel/work.hpp"
 #include "sim/step.hpp"
 
 namespace servecast {
-
-// What the host does between steps, for an engine version; 0 where it is hidden or unknown.
-struct HostTime {
-  Duration per_step{0};
-  Duration per_sequence{0};
-};
 
 // t ≥ max(FLOPs / peak, bytes / bandwidth), bytes = weights and KV read and written.
 struct RooflineBound {

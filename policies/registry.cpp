@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "policies/disaggregated/decode_pool.hpp"
+#include "policies/disaggregated/simdistserve.hpp"
 #include "sim/overloaded.hpp"
 
 namespace servecast {
@@ -36,6 +37,11 @@ ReplicaNeeds replica_needs(const SchedulerOptions& options) {
     needs.slots = needs.one_place = true;
   }
   if (std::holds_alternative<SglangOptions>(options)) needs.slots = true;
+  // Their loops wait for the oldest batch once they found nothing more to run.
+  needs.fills_on_arrival = !std::holds_alternative<VllmV1Options>(options) &&
+                           !std::holds_alternative<SglangOptions>(options) &&
+                           !std::holds_alternative<DistserveOptions>(options);
+  needs.chunks_follow = std::holds_alternative<VllmV1Options>(options);
   needs.null_block = std::holds_alternative<VllmV1Options>(options);
   needs.places = std::holds_alternative<SplitwiseOptions>(options);
   if (needs.places) needs.grows = false;
@@ -65,6 +71,19 @@ std::int64_t max_running(const SchedulerOptions& options, Role role) {
 
 namespace {
 
+bool limits_each_slot(const SchedulerOptions& options) {
+  return std::holds_alternative<StaticOptions>(options) || std::holds_alternative<OrcaOptions>(options) ||
+         std::holds_alternative<VllmV0Options>(options) || std::holds_alternative<DistserveOptions>(options);
+}
+
+}  // namespace
+
+std::int64_t max_running_in_all(const SchedulerOptions& options, std::int64_t slots, Role role) {
+  return max_running(options, role) * (limits_each_slot(options) ? slots : 1);
+}
+
+namespace {
+
 // By its own rules, on a replica that prefills.
 std::unique_ptr<Scheduler> make_plain(const SchedulerOptions& options, const OutputOracle& oracle) {
   using Made = std::unique_ptr<Scheduler>;
@@ -84,11 +103,13 @@ std::unique_ptr<Scheduler> make_plain(const SchedulerOptions& options, const Out
 std::unique_ptr<Scheduler> make_scheduler(const SchedulerOptions& options, const OutputOracle& oracle, Role role) {
   if (role != Role::kDecode || replica_needs(options).places) return make_plain(options, oracle);
   if (const auto* distserve = std::get_if<DistserveOptions>(&options)) {
+    if (distserve->as_simdistserve) return std::make_unique<SimdistserveDecode>();
     return std::make_unique<DistserveDecode>(*distserve);
   }
   const bool by_arrival =
       std::holds_alternative<VllmV0Options>(options) || std::holds_alternative<SarathiOptions>(options);
   return std::make_unique<DecodePool>(make_plain(options, oracle), max_running(options, role),
+                                      limits_each_slot(options),
                                       by_arrival ? RunningOrder::kArrival : RunningOrder::kAdmission);
 }
 

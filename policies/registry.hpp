@@ -35,7 +35,8 @@ struct ReplicaNeeds {
   bool null_block = false;  // one block of the cache is never handed out
   bool hold_until_batch_end = false;
   bool deliver_at_batch_end = false;
-  bool pools = false;   // prefill and decode need replicas of their own
+  bool fills_on_arrival = true, chunks_follow = false;  // as ReplicaConfig's
+  bool pools = false;                                   // prefill and decode need replicas of their own
   bool places = false;  // and where a request goes in both is decided when it arrives
   bool one_place =
       false;  // prefill and decode can't have replicas of their own: memory is held to a batch's or answer's end
@@ -45,8 +46,11 @@ struct ReplicaNeeds {
 // Options that depend on the model's length and were left open, filled in.
 [[nodiscard]] SchedulerOptions for_model_length(SchedulerOptions options, Tokens max_model_len);
 
-// The most requests that it runs at once on a replica of that role.
+// The most requests that it runs at once on a replica of that role, in one slot of a pipeline.
 [[nodiscard]] std::int64_t max_running(const SchedulerOptions& options, Role role = Role::kBoth);
+// In all slots: some policies limit what runs in each, others what runs in all together.
+[[nodiscard]] std::int64_t max_running_in_all(const SchedulerOptions& options, std::int64_t slots,
+                                              Role role = Role::kBoth);
 
 // `oracle` is for reservations that know the answer's length; it must outlive the scheduler.
 [[nodiscard]] std::unique_ptr<Scheduler> make_scheduler(const SchedulerOptions& options, const OutputOracle& oracle,

@@ -10,19 +10,28 @@ Duration SuffixMaximum::since(std::int64_t from) const {
   return first == stack_.end() ? Duration{0} : first->second;
 }
 
-void Accounting::close(const Interval& interval) {
-  switch (interval.blocked_by) {
+void WaitingTime::close(Duration length, Blocker blocked_by) {
+  switch (blocked_by) {
     case Blocker::kBudget:
-      budget_ += interval.length;
+      budget_ += length;
       break;
     case Blocker::kMemory:
-      memory_ += interval.length;
+      memory_ += length;
       break;
     case Blocker::kNone:
     case Blocker::kSlot:
-      slot_ += interval.length;
+      slot_ += length;
       break;
   }
+}
+
+void WaitingTime::waiting(Request& request, std::int64_t sign) const {
+  request.time_in(Cause::kSlot) += sign * slot_;
+  request.time_in(Cause::kBudget) += sign * budget_;
+  request.time_in(Cause::kMemory) += sign * memory_;
+}
+
+void StepTime::close(const Interval& interval) {
   const Duration device = interval.length - interval.host;
   host_ += interval.host;
   admitted_ += device;
@@ -35,31 +44,25 @@ void Accounting::close(const Interval& interval) {
   }
 }
 
-void Accounting::waiting(Request& request, std::int64_t sign) const {
-  request.time_in(Cause::kSlot) += sign * slot_;
-  request.time_in(Cause::kBudget) += sign * budget_;
-  request.time_in(Cause::kMemory) += sign * memory_;
-}
-
-void Accounting::prefill(Request& request, std::int64_t sign) const {
+void StepTime::prefill(Request& request, std::int64_t sign) const {
   request.time_in(Cause::kIdle) += sign * admitted_;
   request.time_in(Cause::kHost) += sign * host_;
 }
 
-void Accounting::prefilled(Request& request, const Interval& interval, bool recompute) {
+void StepTime::prefilled(Request& request, const Interval& interval, bool recompute) {
   const Duration device = interval.length - interval.host;
   request.time_in(Cause::kIdle) -= device;
   request.time_in(recompute ? Cause::kRecompute : Cause::kPrefill) += device;
 }
 
-void Accounting::decode(Request& request, std::int64_t sign) const {
+void StepTime::decode(Request& request, std::int64_t sign) const {
   request.time_in(Cause::kDecode) += sign * decode_;
   request.time_in(Cause::kStalled) += sign * stalled_;
   request.time_in(Cause::kIdle) += sign * idle_;
   request.time_in(Cause::kHost) += sign * host_;
 }
 
-void Accounting::sat_out(Request& request, const Interval& interval) {
+void StepTime::sat_out(Request& request, const Interval& interval) {
   if (!interval.decodes) return;
   const Duration device = interval.length - interval.host;
   request.time_in(Cause::kDecode) -= device;

@@ -26,18 +26,11 @@ class SuffixMaximum {
   std::vector<std::pair<std::int64_t, Duration>> stack_;  // indices rise, values fall
 };
 
-// One interval of a replica, from one step boundary to the next.
-struct Interval {
-  Duration length{0};
-  Duration host{0};  // of that: the device waited for the host
-  bool decodes = false;
-  bool prefills = false;
-  Blocker blocked_by = Blocker::kNone;
-};
-
-class Accounting {
+// Of those in a replica's queue.
+class WaitingTime {
  public:
-  void close(const Interval& interval);
+  // So much more, for that reason.
+  void close(Duration length, Blocker blocked_by);
 
   void enter_waiting(Request& request) const { waiting(request, -1); }
   void leave_waiting(Request& request) const { waiting(request, +1); }
@@ -51,6 +44,26 @@ class Accounting {
   void leave_queue(Request& request, SimTime now) const {
     request.preemptions > 0 ? leave_preempted(request, now) : leave_waiting(request);
   }
+
+ private:
+  void waiting(Request& request, std::int64_t sign) const;
+
+  Duration slot_{0}, budget_{0}, memory_{0};
+};
+
+// One interval of a lane, from one step boundary to the next.
+struct Interval {
+  Duration length{0};
+  Duration host{0};  // of that: the device waited for the host
+  bool decodes = false;
+  bool prefills = false;
+};
+
+// Of those that run in a lane.
+class StepTime {
+ public:
+  void close(const Interval& interval);
+
   // A sequence whose prefill is not finished idles, but for the steps that run a chunk of it (`prefilled`).
   void enter_prefill(Request& request) const { prefill(request, -1); }
   void leave_prefill(Request& request) const { prefill(request, +1); }
@@ -61,11 +74,9 @@ class Accounting {
   static void sat_out(Request& request, const Interval& interval);
 
  private:
-  void waiting(Request& request, std::int64_t sign) const;
   void prefill(Request& request, std::int64_t sign) const;
   void decode(Request& request, std::int64_t sign) const;
 
-  Duration slot_{0}, budget_{0}, memory_{0};
   Duration admitted_{0}, host_{0};
   Duration decode_{0}, stalled_{0}, idle_{0};
 };

@@ -91,8 +91,8 @@ void Cluster::check_transfers() const {
 void Cluster::check_tokens(std::int64_t emitted) const {
   std::int64_t stamped = 0;
   for (const auto& node : nodes_) {
-    stamped += node->replica->state().emissions.tokens();
-    for (const auto& past : node->past) stamped += past->state().emissions.tokens();
+    stamped += node->replica->state().tokens_emitted();
+    for (const auto& past : node->past) stamped += past->state().tokens_emitted();
   }
   const bool all_ended = ended_ == requests_.size();
   if (all_ended ? emitted == stamped : emitted <= stamped) return;

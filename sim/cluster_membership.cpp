@@ -116,6 +116,7 @@ void Cluster::leave(ReplicaId id, SimTime at) {
   gone.state = Node::State::kAway;
   gone.past.push_back(std::exchange(gone.replica, make_replica(id)));
   specs_[index_of(id)].scheduler->restart();
+  specs_[index_of(id)].executor->restart();
   refresh(id);
 }
 

@@ -1,6 +1,7 @@
 #include "sim/replica.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 #include <string>
 
@@ -12,7 +13,8 @@ Replica::Replica(ReplicaId id, const ReplicaConfig& config, RequestTable& reques
                  StepExecutor& executor, Outside& outside, RunObserver* observer)
     : id_(id),
       config_(config),
-      state_(requests, config.usable_blocks, config.block_size, config.grows, config.attention_window),
+      pipelined_(config.stages > 1 || config.as_pipeline),
+      state_(requests, config.usable_blocks, config.block_size, config.grows, config.attention_window, config.stages),
       scheduler_(scheduler),
       executor_(executor),
       outside_(outside),
@@ -22,8 +24,11 @@ Replica::Replica(ReplicaId id, const ReplicaConfig& config, RequestTable& reques
   state_.max_model_len = config.max_model_len;
   state_.host_free = config.host_blocks;
   if (config.name_blocks) state_.tables.emplace(config.usable_blocks);
-  state_.emissions.record_from(config.record_gaps_from);
-  if (config.deliver_at_batch_end) state_.emissions.deliver_whole();
+  assert(config.stages >= 1 && (!pipelined_ || !config.async_scheduling));
+  for (Lane& lane : state_.lanes) {
+    lane.emissions.record_from(config.record_gaps_from);
+    if (config.deliver_at_batch_end) lane.emissions.deliver_whole();
+  }
 }
 
 void Replica::arrive(std::uint32_t index, SimTime now) {
@@ -46,20 +51,20 @@ void Replica::arrive(std::uint32_t index, SimTime now) {
     request.truncated = true;
   }
   incoming_.push_back({index, now});
-  if (idle()) ask_to_schedule(now);
+  if (has_free_slot()) ask_to_schedule(now);
 }
 
 void Replica::take_incoming(SimTime now) {
   for (const SeqId id : received_) state_.ready.push_back(id);
-  if (!received_.empty()) changed_ = true;
+  if (!received_.empty()) ++state_.changes;
   received_.clear();
   for (const Incoming& incoming : incoming_) {
     Request& request = state_.requests[incoming.request];
     request.time_in(Cause::kBoundary) += now - incoming.at;
-    state_.account.enter_waiting(request);
+    state_.waiting_time.enter_waiting(request);
     state_.waiting.push_back(incoming.request);
   }
-  if (!incoming_.empty()) changed_ = true;
+  if (!incoming_.empty()) ++state_.changes;
   incoming_.clear();
 }
 
@@ -73,17 +78,17 @@ void Replica::handle_next() {
   const Event event = queue_.pop();
   switch (event.kind) {
     case EventKind::kStepEnded:
-      complete(event.at);
+      pipelined() ? oldest_ended(event.at) : complete(event.at);
       if (!offered_.empty()) queue_.post(event.at, EventKind::kPull);
       ask_to_schedule(event.at);
       break;
     case EventKind::kWake:
-      if (idle()) ask_to_schedule(event.at);
+      if (has_free_slot()) ask_to_schedule(event.at);
       break;
     case EventKind::kSchedule:
       asked_ = false;
       // Not in the middle of a stretch that has already run past this instant.
-      if (idle() && !awaits_ && event.at >= interval_from_) boundary(event.at);
+      if (has_free_slot() && !awaits_ && event.at >= interval_from_) boundary(event.at);
       break;
     case EventKind::kPull:
       pull(event.at);
@@ -92,15 +97,16 @@ void Replica::handle_next() {
 }
 
 void Replica::boundary(SimTime now) {
-  if (!running_step_) integrate(now);
+  if (pipelined()) return fill(now);
+  if (idle()) integrate(now);
   for (;;) {
     state_.now = now;
     take_incoming(now);
     if (can_stretch() && !stretch(now)) return;
     if (!start_next(now)) return;
-    const Running& running = slots_[current_];
-    const SimTime end = running.started_at + running.cost.device + running.cost.host;
-    if (running.cost.device < Duration{0}) return;  // live: its end will be told
+    const Lane::Running& running = state_.lane->slots[state_.lane->current];
+    const SimTime end = running.started_at + running.times.length;
+    if (running.times.length < Duration{0}) return;  // live: its end will be told
     if (end >= next_other()) {
       queue_.post(end, EventKind::kStepEnded);
       return;
@@ -117,56 +123,70 @@ void Replica::boundary(SimTime now) {
 
 // Starts the step that was planned ahead, or plans one; with asynchronous scheduling also plans the next.
 bool Replica::start_next(SimTime now) {
-  if (!running_step_) {
-    if (!planned_step_ && !plan(slots_[current_].plan)) return false;
-    start(now, planned_step_);
-    planned_step_ = false;
+  Lane& lane = *state_.lane;
+  if (idle()) {
+    if (!lane.planned_ahead && !plan(lane.slots[lane.current].plan)) return false;
+    start(now, lane.planned_ahead);
+    lane.planned_ahead = false;
   }
-  if (config_.async_scheduling && !planned_step_) {
-    state_.in_flight = &slots_[current_].plan;
-    planned_step_ = plan(slots_[1 - current_].plan);
+  if (config_.async_scheduling && !lane.planned_ahead) {
+    state_.in_flight = &lane.slots[lane.current].plan;
+    lane.planned_ahead = plan(lane.slots[1 - lane.current].plan);
     state_.in_flight = nullptr;
   }
   return true;
 }
 
-// A step that was planned ahead had its host work done while the step before ran.
+// A step that was planned ahead had its host work done while the step before ran. What is swapped is moved first.
 void Replica::start(SimTime now, bool ahead) {
-  const PlannedStep& plan = slots_[current_].plan;
-  std::optional<StepCost> cost = executor_.start(StepId{static_cast<std::uint64_t>(plan.number)}, plan.shape);
-  if (cost) cost->host += config_.swap_per_block * plan.swapped.count();
-  if (ahead && cost) cost->host = std::max(Duration{0}, cost->host - slots_[1 - current_].cost.device);
-  started(now, cost);
+  const Lane& lane = *state_.lane;
+  const PlannedStep& plan = lane.slots[lane.current].plan;
+  const Duration swap = config_.swap_per_block * plan.swapped.count();
+  std::optional<StepTimes> times =
+      executor_.start(StepId{static_cast<std::uint64_t>(plan.number)}, plan.shape, now + swap);
+  if (times) {
+    times->length += swap;
+    times->host += swap;
+    times->next += swap;
+  }
+  if (ahead && times) {
+    const StepTimes& before = lane.slots[1 - lane.current].times;
+    const Duration hidden = std::min(times->host, before.length - before.host);
+    times->length -= hidden;
+    times->host -= hidden;
+  }
+  started(now, times);
 }
 
-void Replica::started(SimTime now, const std::optional<StepCost>& cost) {
-  Running& running = slots_[current_];
-  running_step_ = true;
+void Replica::started(SimTime now, const std::optional<StepTimes>& times) {
+  Lane::Running& running = state_.lane->slots[state_.lane->current];
+  state_.lane->flies = true;
+  ++in_flight_;
   running.started_at = interval_from_ = now;
-  running.cost = cost.value_or(StepCost{Duration{-1}, Duration{0}});
+  running.times = times.value_or(StepTimes{Duration{-1}});
 }
 
 void Replica::complete(SimTime now) {
-  Running& running = slots_[current_];
+  Lane& lane = *state_.lane;
+  Lane::Running& running = lane.slots[lane.current];
   PlannedStep& step = running.plan;
   state_.now = now;
   integrate(now);
   const Duration length = now - running.started_at;
-  const Interval interval{length, std::min(running.cost.host, length), step.decodes, !step.chunks.empty(),
-                          batch_.blocked_by};
+  const Interval interval{length, std::min(running.times.host, length), step.decodes, !step.chunks.empty()};
   account(step, interval);
   stamp_decodes(step, now);
   stamp_prefills(step, now);
   count_step(step, length, interval.host, now);
   if (observer_ != nullptr) observer_->ended(step.number, running.started_at, now);
-  running_step_ = false;
-  current_ = 1 - current_;
-  if (!planned_step_) current_ = 0;
+  lane.flies = false;
+  --in_flight_;
+  lane.current = lane.planned_ahead ? 1 - lane.current : 0;
 }
 
 void Replica::count_step(const PlannedStep& step, Duration length, Duration host, SimTime now) {
   ++counters_.steps;
-  counters_.busy += length;
+  if (!pipelined()) counters_.busy += length;
   counters_.host += host;
   counters_.decode_tokens += step.decode_count;
   digest(now, step.decode_count, step.chunks.size());
@@ -180,23 +200,25 @@ void Replica::check_now() {
 }
 
 void Replica::account(const PlannedStep& step, const Interval& interval) {
-  state_.account.close(interval);
+  state_.lane->step_time.close(interval);
+  if (!pipelined()) state_.waiting_time.close(interval.length, state_.blocked_by);
   for (const PlannedChunk& chunk : step.chunks) {
-    if (chunk.sequence != kNoSeq) Accounting::prefilled(state_.requests[chunk.request], interval, chunk.recompute);
+    if (chunk.sequence != kNoSeq) StepTime::prefilled(state_.requests[chunk.request], interval, chunk.recompute);
   }
   for (const SeqId id : step.sitters) {
     const Sequence& sequence = state_.sequences[id];
-    if (sequence.stamped) Accounting::sat_out(state_.requests[sequence.request], interval);
+    if (sequence.stamped) StepTime::sat_out(state_.requests[sequence.request], interval);
   }
 }
 
 void Replica::stamp_decodes(PlannedStep& step, SimTime now) {
   if (!step.decodes) return;
-  state_.emissions.cohort_tokens(state_.requests, state_.sequences, now, step.decode_count, step.sitters, step.orphans);
+  state_.lane->emissions.cohort_tokens(state_.requests, state_.sequences, now, step.decode_count, step.sitters,
+                                       step.orphans);
   for (const SeqId id : step.finishers) {
     Request& request = state_.requests[state_.sequences[id].request];
-    state_.emissions.settle(request, state_.sequences, id);
-    state_.account.leave_decode(request);
+    state_.lane->emissions.settle(request, state_.sequences, id);
+    state_.lane->step_time.leave_decode(request);
     finish(id, now);
   }
 }
@@ -205,9 +227,9 @@ void Replica::stamp_prefills(PlannedStep& step, SimTime now) {
   for (const PlannedChunk& chunk : step.chunks) {
     if (!chunk.last) continue;
     Request& request = state_.requests[chunk.request];
-    state_.emissions.prefill_token(request, now);
+    state_.lane->emissions.prefill_token(request, now);
     if (chunk.sequence == kNoSeq) continue;
-    state_.account.leave_prefill(request);
+    state_.lane->step_time.leave_prefill(request);
     if (chunk.ends) {
       finish(chunk.sequence, now);
       continue;
@@ -218,49 +240,51 @@ void Replica::stamp_prefills(PlannedStep& step, SimTime now) {
     }
     if (config_.tells_prefills) outside_.prefilled(RequestId{chunk.request});
     state_.sequences[chunk.sequence].stamped = true;
-    state_.account.enter_decode(request);
-    state_.emissions.joins(state_.sequences, chunk.sequence, step.decodes);
+    state_.lane->step_time.enter_decode(request);
+    state_.lane->emissions.joins(state_.sequences, chunk.sequence, step.decodes);
   }
 }
 
 void Replica::finish(SeqId id, SimTime now) {
+  Lane& lane = *state_.lane;
   const Sequence& sequence = state_.sequences[id];
   const std::uint32_t index = sequence.request;
   const Blocks blocks{state_.owned_blocks(sequence)};
-  if (sequence.placed) state_.running.remove(state_.sequences, id);
-  changed_ = true;
+  if (sequence.placed) state_.leave(id);
+  ++state_.changes;
   scheduler_.on_finish();
   if (config_.hold_until_batch_end) {
-    held_blocks_ += blocks;
-    held_sequences_.push_back(id);
-    held_tokens_ += sequence.computed;
-    if (config_.deliver_at_batch_end) held_.push_back(index);
+    lane.held_blocks += blocks;
+    lane.held_sequences.push_back(id);
+    lane.held_tokens += sequence.computed;
+    if (config_.deliver_at_batch_end) lane.held.push_back(index);
   } else {
     state_.give(id, blocks);
     state_.kv_tokens -= sequence.computed;
   }
   if (!config_.hold_until_batch_end) state_.sequences.release(id);
   if (!config_.deliver_at_batch_end) close_request(index, now);
-  if (config_.hold_until_batch_end && state_.running.size() == 0) release_held(now);
+  if (config_.hold_until_batch_end && lane.running.size() == 0) release_held(now);
 }
 
 void Replica::release_held(SimTime now) {
-  for (const SeqId id : held_sequences_) {
+  Lane& lane = *state_.lane;
+  for (const SeqId id : lane.held_sequences) {
     state_.give(id, Blocks{state_.sequences[id].blocks});
     state_.sequences.release(id);
   }
-  held_sequences_.clear();
-  state_.kv_tokens -= held_tokens_;
-  held_blocks_ = Blocks{0};
-  held_tokens_ = 0;
-  for (const std::uint32_t index : held_) {
+  lane.held_sequences.clear();
+  state_.kv_tokens -= lane.held_tokens;
+  lane.held_blocks = Blocks{0};
+  lane.held_tokens = 0;
+  for (const std::uint32_t index : lane.held) {
     Request& request = state_.requests[index];
     request.time_in(Cause::kIdle) += now - request.last_token_at;
     request.first_token_at = request.last_token_at = now;
     request.max_itl = Duration{0};
     close_request(index, now);
   }
-  held_.clear();
+  lane.held.clear();
 }
 
 // A request is over: completed, or refused for the reason it carries.
@@ -283,50 +307,61 @@ void Replica::check_causes(std::uint32_t index, SimTime now) const {
                        std::to_string(sum.count()) + " ns of " + std::to_string((now - request.arrived_at).count()));
 }
 
+// Where nothing ran, those who wait waited for what the latest plan said.
 void Replica::integrate(SimTime now) {
   const Duration span = now - interval_from_;
   if (span <= Duration{0}) return;
   integrate_usage(span);
-  if (!running_step_) {  // nothing ran: those who wait waited for what the latest plan said
-    state_.account.close({span, Duration{0}, false, false, batch_.blocked_by});
+  if (pipelined()) {
+    state_.waiting_time.close(span, state_.blocked_by);
+    if (!idle()) counters_.busy += span;
+  } else if (idle()) {
+    state_.waiting_time.close(span, state_.blocked_by);
+    state_.lane->step_time.close({span, Duration{0}, false, false});
   }
   interval_from_ = now;
 }
 
 void Replica::sample(SimTime now) {
-  timeline_.add({now, state_.running.size(), waiting(), state_.kv.used(), state_.emissions.tokens(),
-                 counters_.prefill_tokens, state_.preemptions});
+  timeline_.add({now, state_.running, waiting(), state_.kv.used(), state_.tokens_emitted(), counters_.prefill_tokens,
+                 state_.preemptions});
 }
 
 std::string Replica::who_waits() const {
   std::string text = "nothing can move: " + std::to_string(state_.waiting.size()) + " waiting, " +
-                     std::to_string(state_.running.size()) + " running, " + std::to_string(state_.kv.free().count()) +
-                     " of " + std::to_string(state_.kv.usable().count()) + " KV blocks free";
+                     std::to_string(state_.running) + " running, " + std::to_string(state_.kv.free().count()) + " of " +
+                     std::to_string(state_.kv.usable().count()) + " KV blocks free";
   if (config_.role == Role::kDecode || config_.pull.pushed) {
     text += "; " + std::to_string(offered_.size()) + " prefilled to be pulled, " + std::to_string(state_.ready.size()) +
             " to join, " + std::to_string(state_.swapped.size()) + " swapped out";
   }
   if (!state_.waiting.empty()) {
     const Request& head = state_.requests[state_.waiting.front()];
-    const char* what = batch_.blocked_by == Blocker::kMemory   ? "memory"
-                       : batch_.blocked_by == Blocker::kBudget ? "the token budget"
+    const char* what = state_.blocked_by == Blocker::kMemory   ? "memory"
+                       : state_.blocked_by == Blocker::kBudget ? "the token budget"
                                                                : "a slot";
     text += "; request " + std::to_string(state_.waiting.front()) + " (" + std::to_string(head.prompt) + " prompt + " +
             std::to_string(head.emitted) + " emitted tokens) waits for " + what;
   }
-  if (state_.running.first() != kNoSeq) {
-    text += "; request " + std::to_string(state_.sequences[state_.running.first()].request) +
-            " runs but is never scheduled";
+  for (const Lane& lane : state_.lanes) {
+    if (lane.running.first() == kNoSeq) continue;
+    text +=
+        "; request " + std::to_string(state_.sequences[lane.running.first()].request) + " runs but is never scheduled";
+    break;
   }
   return text;
 }
 
 void Replica::check_conservation() const {
-  std::int64_t blocks = (held_blocks_ + handed_.blocks + state_.arriving).count();
-  std::int64_t tokens = held_tokens_ + handed_.tokens + arriving_tokens();
-  for (SeqId id = state_.running.first(); id != kNoSeq; id = state_.sequences[id].next) {
-    blocks += state_.owned_blocks(state_.sequences[id]);
-    tokens += state_.stored_tokens(state_.sequences[id]);
+  std::int64_t blocks = (handed_.blocks + state_.arriving).count();
+  std::int64_t tokens = handed_.tokens + arriving_tokens();
+  for (const Lane& lane : state_.lanes) {
+    blocks += lane.held_blocks.count();
+    tokens += lane.held_tokens;
+    for (SeqId id = lane.running.first(); id != kNoSeq; id = state_.sequences[id].next) {
+      blocks += state_.owned_blocks(state_.sequences[id], lane);
+      tokens += state_.stored_tokens(state_.sequences[id], lane);
+    }
   }
   if (state_.tables && state_.tables->free() != state_.kv.free()) {
     throw SelfCheckError("KV blocks counted and named differ: " + std::to_string(state_.kv.free().count()) + " and " +

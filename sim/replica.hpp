@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -28,7 +27,14 @@ struct ReplicaConfig {
   bool grows = true;                  // sequences take blocks as they decode; false: reserved at admission
   bool hold_until_batch_end = false;  // a finished sequence keeps its memory until nobody runs (static batching)
   bool deliver_at_batch_end = false;  // and its tokens are delivered only then
-  bool async_scheduling = false;      // the next step is planned while one runs
+  bool async_scheduling = false;      // the next step is planned while one runs; not with a pipeline
+  std::size_t stages = 1;             // of its pipeline: so many steps run at a time, each of other sequences
+  // A prompt's next chunk goes into a pipeline behind the one in flight, and does not wait until that is back.
+  bool chunks_follow = false;
+  bool as_pipeline = false;  // goes the way of a pipeline with one stage too, and comes to the same (a law)
+  // A pipeline that has nothing to run besides what runs plans again when somebody arrives; otherwise only when the
+  // oldest of its steps has ended.
+  bool fills_on_arrival = true;
   std::optional<Tokens> attention_window;
   Role role = Role::kBoth;                          // one that hands over, or gets its requests, does not plan ahead
   PullConfig pull;                                  // of one that decodes
@@ -51,8 +57,9 @@ struct Counters {
   std::int64_t prefill_tokens = 0;     // computed, recomputation included
   std::int64_t recomputed_tokens = 0;  // of those
   std::int64_t decode_tokens = 0;
-  Duration busy{0};
+  Duration busy{0};  // in which a step ran
   Duration host{0};
+  Duration worked{0};                            // by the stages of a pipeline, added up; of one stage not counted
   Wide kv_block_ns = 0;                          // ∫ blocks in use
   Wide kv_token_ns = 0;                          // ∫ tokens stored in them
   Wide running_ns = 0;                           // ∫ sequences running
@@ -118,7 +125,7 @@ class Replica {
   // the replica.
   void stop(SimTime now);
 
-  [[nodiscard]] bool idle() const { return !running_step_; }
+  [[nodiscard]] bool idle() const { return in_flight_ == 0; }
   // Names what waits and what runs, for the message of a stalled run.
   [[nodiscard]] std::string who_waits() const;
   [[nodiscard]] const ReplicaState& state() const { return state_; }
@@ -139,12 +146,6 @@ class Replica {
   void check_conservation() const;
 
  private:
-  struct Running {
-    PlannedStep plan;
-    SimTime started_at;
-    StepCost cost;
-  };
-
   // Comes to a replica while a step runs; it is let in at that step's end.
   struct Incoming {
     std::uint32_t request;
@@ -158,6 +159,20 @@ class Replica {
   // The moment to plan, when all that happens at `now` has been told. Runs on for as long as no other event comes
   // first.
   void boundary(SimTime now);
+  // Whether a step could start now if there is something to run.
+  [[nodiscard]] bool has_free_slot() const { return in_flight_ < state_.lanes.size() && !waits_for_return_; }
+
+  // A pipeline (replica_pipeline.cpp).
+  [[nodiscard]] bool pipelined() const { return pipelined_; }
+  void fill(SimTime now);
+  void oldest_ended(SimTime now);
+  [[nodiscard]] Lane* next_lane();
+  [[nodiscard]] bool nobody_waits() const {
+    return state_.waiting.empty() && state_.ready.empty() && state_.swapped.empty();
+  }
+  void book_idle(Lane& lane, SimTime now) const;
+  void adopt_prompts(Lane& lane, SimTime now);
+  void leave_flight(Lane& from, SeqId id, SimTime now);
 
   // Changing replicas (replica_handover.cpp).
   struct Owned {
@@ -193,7 +208,7 @@ class Replica {
   // Running (replica.cpp).
   bool start_next(SimTime now);
   void start(SimTime now, bool ahead);
-  void started(SimTime now, const std::optional<StepCost>& cost);
+  void started(SimTime now, const std::optional<StepTimes>& times);
   void complete(SimTime now);
   void take_incoming(SimTime now);
   void count_step(const PlannedStep& step, Duration length, Duration host, SimTime now);
@@ -208,6 +223,7 @@ class Replica {
   // Cutting a run off (replica_stop.cpp).
   [[nodiscard]] std::uint32_t in_flight(SeqId id) const;
   void cut_step(SimTime now);
+  void settle_held(SimTime now);
   void settle_sequence(SeqId id, SimTime now);
   void settle_queued(SimTime now);
   void integrate(SimTime now);
@@ -215,7 +231,7 @@ class Replica {
     const Wide length = span.count();
     counters_.kv_block_ns += length * state_.kv.used().count();
     counters_.kv_token_ns += length * state_.kv_tokens;
-    counters_.running_ns += length * state_.running.size();
+    counters_.running_ns += length * state_.running;
   }
   void sample(SimTime now);
   // Now and then: a sample of the timeline, a check that nothing is lost.
@@ -232,6 +248,7 @@ class Replica {
 
   ReplicaId id_;
   ReplicaConfig config_;
+  bool pipelined_;
   ReplicaState state_;
   Scheduler& scheduler_;
   StepExecutor& executor_;
@@ -239,19 +256,17 @@ class Replica {
   RunObserver* observer_;
 
   EventQueue queue_;
-  bool asked_ = false;            // to schedule, at this instant
-  Batch batch_;                   // of the latest plan
-  std::array<Running, 2> slots_;  // the step that runs, and the one planned while it runs
-  bool running_step_ = false, planned_step_ = false;
-  std::size_t current_ = 0;
+  bool asked_ = false;         // to schedule, at this instant
+  std::size_t in_flight_ = 0;  // steps that run
   std::int64_t steps_planned_ = 0;
-  bool changed_ = true;  // something arrived or ended since the latest plan
+  // Of a pipeline.
+  std::vector<Lane*> flying_;      // whose steps run, in the order in which they started, and will end
+  SimTime host_free_at_ = kStart;  // when another step may be started
+  bool waits_for_return_ = false;  // nothing is planned until a step has ended
+  std::int64_t rounds_ = 0;        // of planning
+  std::int64_t returns_ = 0;
   SimTime interval_from_ = kStart;
   std::vector<Incoming> incoming_;
-  std::vector<std::uint32_t> held_;    // finished, waiting for the end of their batch
-  std::vector<SeqId> held_sequences_;  // and their places
-  Blocks held_blocks_;
-  std::int64_t held_tokens_ = 0;
   std::vector<Lost> lost_;        // when cut off
   Owned handed_;                  // by sequences that have been handed over and not yet pulled
   std::deque<Handover> offered_;  // and not yet pulled

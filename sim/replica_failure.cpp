@@ -11,7 +11,7 @@ Replica::Failed Replica::fail(SimTime now) {
   return {std::move(lost_), {offered_.begin(), offered_.end()}};
 }
 
-// Of the tokens that count as emitted, those that the step that runs, or the one planned behind it, would have brought.
+// Of the tokens that count as emitted, those that the step of its lane would have brought.
 std::uint32_t Replica::in_flight(SeqId id) const {
   const Sequence& sequence = state_.sequences[id];
   std::uint32_t tokens = 0;
@@ -23,12 +23,12 @@ std::uint32_t Replica::in_flight(SeqId id) const {
     const bool member = sequence.phase == Sequence::Phase::kDecode && sequence.stamped && !sits;
     if (step.decodes && (ends || member)) ++tokens;
   };
-  if (running_step_) count(slots_[current_].plan);
+  if (state_.lane->flies) count(state_.lane->slots[state_.lane->current].plan);
   return tokens;
 }
 
 Duration Replica::busy_until(SimTime now) const {
-  return counters_.busy + (running_step_ ? now - slots_[current_].started_at : Duration{0});
+  return counters_.busy + (idle() ? Duration{0} : now - interval_from_);
 }
 
 }  // namespace servecast

@@ -9,15 +9,15 @@ namespace servecast {
 void Replica::hand_over(SeqId id, SimTime now) {
   const Sequence& sequence = state_.sequences[id];
   const std::uint32_t index = sequence.request;
-  state_.running.remove(state_.sequences, id);
-  changed_ = true;
+  state_.leave(id);
+  ++state_.changes;
   scheduler_.on_finish();
   handed_.blocks += Blocks{state_.owned_blocks(sequence)};
   handed_.tokens += sequence.computed;
   state_.requests[index].time_in(Cause::kTransferWait) -= now.time_since_epoch();
   const Tokens context{sequence.computed};
   const Bytes bytes = config_.block_bytes * state_.kv.blocks_of(context).count();
-  outside_.handed_over({index, id_, id, context, bytes, now, now - slots_[current_].started_at}, now);
+  outside_.handed_over({index, id_, id, context, bytes, now, now - state_.lane->slots[state_.lane->current].started_at}, now);
 }
 
 void Replica::release_handed(SeqId id, SimTime now) {
@@ -29,10 +29,10 @@ void Replica::release_handed(SeqId id, SimTime now) {
   state_.kv_tokens -= sequence.computed;
   state_.give(id, blocks);
   state_.sequences.release(id);
-  changed_ = true;
+  ++state_.changes;
   scheduler_.on_finish();
   if (!offered_.empty()) queue_.post(now, EventKind::kPull);
-  if (idle()) ask_to_schedule(now);
+  if (has_free_slot()) ask_to_schedule(now);
 }
 
 // What a request that has been prefilled takes when its KV comes: the KV's blocks, or all that it can ever need.
@@ -55,7 +55,7 @@ bool Replica::offer(const Handover& handover, SimTime now) {
   offered_.push_back(handover);
   if (config_.pull.pushed) {
     queue_.post(now, EventKind::kPull);
-  } else if (idle() && !awaits_) {
+  } else if (has_free_slot() && !awaits_) {
     queue_.post(now + config_.pull.idle_poll, EventKind::kPull);
   }
   return true;
@@ -71,9 +71,9 @@ bool Replica::may_pull(Blocks blocks) const {
 // come, first served.
 void Replica::pull(SimTime now) {
   const bool pushed = config_.pull.pushed;
-  if (!pushed && (!idle() || awaits_)) return;
+  if (!pushed && (!has_free_slot() || awaits_)) return;
   while (!offered_.empty() && !awaits_ && may_pull(needs_here(offered_.front()))) take_head(now);
-  if (idle() && !awaits_) ask_to_schedule(now);
+  if (has_free_slot() && !awaits_) ask_to_schedule(now);
 }
 
 // Takes memory for the first that is offered, and has its KV sent.
@@ -121,9 +121,9 @@ void Replica::give_up(SeqId id, SimTime now) {
   state_.give(id, blocks);
   std::erase(coming_, id);
   state_.sequences.release(id);
-  changed_ = true;
+  ++state_.changes;
   awaits_ = false;
-  if (idle()) queue_.post(now, EventKind::kPull);
+  if (has_free_slot()) queue_.post(now, EventKind::kPull);
 }
 
 void Replica::received(SeqId id, SimTime now) {
@@ -133,7 +133,7 @@ void Replica::received(SeqId id, SimTime now) {
   request.time_in(Cause::kDecodeWait) -= now.time_since_epoch();
   received_.push_back(id);
   awaits_ = false;
-  if (idle()) queue_.post(now, EventKind::kPull);
+  if (has_free_slot()) queue_.post(now, EventKind::kPull);
 }
 
 void Replica::settle_handed(SimTime now) {

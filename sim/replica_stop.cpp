@@ -7,21 +7,28 @@ namespace servecast {
 
 void Replica::stop(SimTime now) {
   integrate(now);
-  if (running_step_) cut_step(now);
-  for (SeqId id = state_.running.first(); id != kNoSeq; id = state_.sequences[id].next) settle_sequence(id, now);
+  for (Lane& lane : state_.lanes) {
+    state_.lane = &lane;
+    if (lane.flies) {
+      cut_step(now);
+    } else if (pipelined()) {
+      book_idle(lane, now);
+    }
+    for (SeqId id = lane.running.first(); id != kNoSeq; id = state_.sequences[id].next) settle_sequence(id, now);
+    settle_held(now);
+  }
   settle_queued(now);
   settle_handed(now);
 }
 
 // The step that runs counts for as long as it has run; its tokens never come.
 void Replica::cut_step(SimTime now) {
-  const Running& running = slots_[current_];
+  const Lane::Running& running = state_.lane->slots[state_.lane->current];
   const PlannedStep& step = running.plan;
   const Duration length = now - running.started_at;
-  const Interval cut{length, std::min(running.cost.host, length), step.decodes, !step.chunks.empty(),
-                     batch_.blocked_by};
+  const Interval cut{length, std::min(running.times.host, length), step.decodes, !step.chunks.empty()};
   account(step, cut);
-  counters_.busy += cut.length;
+  if (!pipelined()) counters_.busy += cut.length;
   counters_.host += cut.host;
   // Those that lost their place while their last token was on its way are in no list but the step's.
   const auto displaced = [&](SeqId id) { return id != kNoSeq && !state_.sequences[id].placed; };
@@ -38,19 +45,30 @@ void Replica::settle_sequence(SeqId id, SimTime now) {
   Request& request = state_.requests[sequence.request];
   lost_.push_back({sequence.request, in_flight(id)});
   if (sequence.phase == Sequence::Phase::kDecode) {
-    request.emitted += static_cast<std::uint32_t>(state_.cohort.planned(sequence));
+    request.emitted += static_cast<std::uint32_t>(state_.lane->cohort.planned(sequence));
   }
   if (sequence.stamped) {
-    state_.emissions.settle(request, state_.sequences, id);
-    state_.account.leave_decode(request);
+    state_.lane->emissions.settle(request, state_.sequences, id);
+    state_.lane->step_time.leave_decode(request);
   } else {
-    state_.account.leave_prefill(request);
+    state_.lane->step_time.leave_prefill(request);
   }
   if (!request.streamed) request.first_token_at = request.last_token_at = kNever;  // nothing was delivered
   check_causes(sequence.request, now);
 }
 
-// Those that hold no place: about to be queued, queued, or done and waiting for the end of their batch.
+// Those that are done and wait for the end of their batch.
+void Replica::settle_held(SimTime now) {
+  for (const std::uint32_t index : state_.lane->held) {
+    Request& request = state_.requests[index];
+    request.time_in(Cause::kIdle) += now - request.last_token_at;
+    request.first_token_at = request.last_token_at = kNever;
+    check_causes(index, now);
+    lost_.push_back({index, 0});
+  }
+}
+
+// Those that hold no place: about to be queued, or queued.
 void Replica::settle_queued(SimTime now) {
   for (const Incoming& incoming : incoming_) {
     state_.requests[incoming.request].time_in(Cause::kBoundary) += now - incoming.at;
@@ -59,14 +77,7 @@ void Replica::settle_queued(SimTime now) {
   }
   for (std::int64_t i = 0; i < state_.waiting.size(); ++i) {
     const std::uint32_t index = state_.waiting.at(static_cast<std::size_t>(i));
-    state_.account.leave_queue(state_.requests[index], now);
-    check_causes(index, now);
-    lost_.push_back({index, 0});
-  }
-  for (const std::uint32_t index : held_) {
-    Request& request = state_.requests[index];
-    request.time_in(Cause::kIdle) += now - request.last_token_at;
-    request.first_token_at = request.last_token_at = kNever;
+    state_.waiting_time.leave_queue(state_.requests[index], now);
     check_causes(index, now);
     lost_.push_back({index, 0});
   }

@@ -15,12 +15,12 @@ struct Replica::Tally {
 };
 
 bool Replica::can_stretch() const {
-  return !running_step_ && !planned_step_ && !config_.async_scheduling && observer_ == nullptr && !state_.tables &&
-         repeats() && state_.emissions.together();
+  return idle() && !pipelined() && !config_.async_scheduling && observer_ == nullptr && !state_.tables && repeats() &&
+         state_.lane->emissions.together();
 }
 
 void Replica::plan_stretch_step(PlannedStep& step) {
-  Cohort& cohort = state_.cohort;
+  Cohort& cohort = state_.lane->cohort;
   step.number = steps_planned_++;
   step.decode_count = cohort.count();
   step.shape.decode_sequences = step.decode_count;
@@ -35,22 +35,24 @@ void Replica::plan_stretch_step(PlannedStep& step) {
 // Steps until something else is due. True: `now` has moved on, and the scheduler is to be asked. False: a step
 // runs whose end is an event (or will be told), and `now` is where that step starts.
 bool Replica::stretch(SimTime& now) {
-  PlannedStep& step = slots_[current_].plan;
+  Lane& lane = *state_.lane;
+  PlannedStep& step = lane.slots[lane.current].plan;
   step.clear();
   step.decodes = true;
   const SimTime first_other = next_other();
-  const Blocks floor = *batch_.steady_above;
+  const Blocks floor = *lane.batch.steady_above;
   Tally tally;
-  while (state_.kv.free() - state_.cohort.growth() >= floor) {
+  while (state_.kv.free() - lane.cohort.growth() >= floor) {
     plan_stretch_step(step);
-    const std::optional<StepCost> cost = executor_.start(StepId{static_cast<std::uint64_t>(step.number)}, step.shape);
-    const Duration length = cost ? cost->device + cost->host : Duration{0};
+    const std::optional<StepTimes> times =
+        executor_.start(StepId{static_cast<std::uint64_t>(step.number)}, step.shape, now);
+    const Duration length = times ? times->length : Duration{0};
     const SimTime end = now + length;
-    if (!cost || end >= first_other || !step.finishers.empty()) {
+    if (!times || end >= first_other || !step.finishers.empty()) {
       settle(tally);
       drain(step);
-      started(now, cost);
-      if (!cost) return false;
+      started(now, times);
+      if (!times) return false;
       if (end >= first_other) {
         queue_.post(end, EventKind::kStepEnded);
         return false;
@@ -62,12 +64,12 @@ bool Replica::stretch(SimTime& now) {
       return false;
     }
     integrate_usage(length);
-    state_.emissions.all_together(end, step.decode_count);
+    lane.emissions.all_together(end, step.decode_count);
     digest(end, step.decode_count, 0);
     ++tally.steps;
     tally.tokens += step.decode_count;
     tally.length += length;
-    tally.host += cost->host;
+    tally.host += times->host;
     now = end;
     look_in(now);
   }
@@ -77,7 +79,8 @@ bool Replica::stretch(SimTime& now) {
 }
 
 void Replica::settle(Tally& tally) {
-  state_.account.close({tally.length, tally.host, true, false, batch_.blocked_by});
+  state_.waiting_time.close(tally.length, state_.blocked_by);
+  state_.lane->step_time.close({tally.length, tally.host, true, false});
   counters_.steps += tally.steps;
   counters_.decode_tokens += tally.tokens;
   counters_.busy += tally.length;

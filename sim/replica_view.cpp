@@ -5,28 +5,34 @@
 
 namespace servecast {
 
-std::int64_t ReplicaState::stored_tokens(const Sequence& sequence) const {
-  return sequence.phase == Sequence::Phase::kDecode ? cohort.context(sequence) : sequence.computed;
+std::int64_t ReplicaState::stored_tokens(const Sequence& sequence, const Lane& its) const {
+  return sequence.phase == Sequence::Phase::kDecode ? its.cohort.context(sequence) : sequence.computed;
 }
 
-std::int64_t ReplicaState::owned_blocks(const Sequence& sequence) const {
+std::int64_t ReplicaState::owned_blocks(const Sequence& sequence, const Lane& its) const {
   if (!grows || sequence.phase == Sequence::Phase::kPrefill) return sequence.blocks;
-  return kv.blocks_of(Tokens{stored_tokens(sequence)}).count();
+  return kv.blocks_of(Tokens{stored_tokens(sequence, its)}).count();
+}
+
+std::int64_t ReplicaState::tokens_emitted() const {
+  std::int64_t tokens = 0;
+  for (const Lane& each : lanes) tokens += each.emissions.tokens();
+  return tokens;
 }
 
 void ReplicaState::take_growth() {
-  kv.take(cohort.growth());
+  kv.take(lane->cohort.growth());
   if (!tables) return;
-  for (SeqId id = running.first(); id != kNoSeq; id = sequences[id].next) {
+  for (SeqId id = lane->running.first(); id != kNoSeq; id = sequences[id].next) {
     const Sequence& sequence = sequences[id];
-    if (sequence.phase == Sequence::Phase::kDecode && cohort.takes_block(sequence)) tables->grow(id, Blocks{1});
+    if (sequence.phase == Sequence::Phase::kDecode && lane->cohort.takes_block(sequence)) tables->grow(id, Blocks{1});
   }
 }
 
 RequestView ReplicaView::request(SeqId id) const {
   const Sequence& sequence = state_.sequences[id];
   RequestView seen = view(sequence.request);
-  if (sequence.phase == Sequence::Phase::kDecode) seen.emitted += Tokens{state_.cohort.planned(sequence)};
+  if (sequence.phase == Sequence::Phase::kDecode) seen.emitted += Tokens{state_.lane->cohort.planned(sequence)};
   return seen;
 }
 
@@ -35,7 +41,8 @@ void ReplicaView::refuse_head(Refusal why) {
   state_.waiting.pop_front();
   Request& request = state_.requests[index];
   request.refusal = why;
-  state_.account.leave_queue(request, state_.now);
+  ++state_.changes;
+  state_.waiting_time.leave_queue(request, state_.now);
   state_.refused.push_back(index);
 }
 
@@ -43,18 +50,15 @@ SeqId ReplicaView::admit_head(Batch& batch, Blocks blocks, Tokens tokens, Runnin
   const std::uint32_t index = state_.waiting.front();
   state_.waiting.pop_front();
   Request& request = state_.requests[index];
-  state_.account.leave_queue(request, state_.now);
-  state_.account.enter_prefill(request);
+  state_.waiting_time.leave_queue(request, state_.now);
+  state_.lane->step_time.enter_prefill(request);
   const SeqId id = state_.sequences.acquire();
   Sequence& sequence = state_.sequences[id];
   sequence.request = index;
   sequence.target = static_cast<std::int64_t>(request.prompt) + request.emitted;
-  if (order == RunningOrder::kArrival) {
-    state_.running.insert_by_arrival(state_.sequences, id);
-  } else {
-    state_.running.push_back(state_.sequences, id);
-  }
-  ++state_.prefilling;
+  state_.enter(id, order);
+  ++state_.lane->prefilling;
+  ++state_.changes;
   prefill(batch, id, tokens, blocks);
   return id;
 }
@@ -72,6 +76,19 @@ void ReplicaView::prefill(Batch& batch, SeqId id, Tokens tokens, Blocks blocks) 
 Blocks ReplicaView::prefill_growth(SeqId id, Tokens tokens) const {
   const Sequence& sequence = state_.sequences[id];
   return blocks_of(Tokens{sequence.computed} + tokens) - Blocks{sequence.blocks};
+}
+
+Blocks ReplicaView::promised_elsewhere() const {
+  Blocks promised;
+  for (const Lane& lane : state_.lanes) {
+    if (&lane == state_.lane || lane.prefilling == 0) continue;
+    for (SeqId id = lane.running.first(); id != kNoSeq; id = state_.sequences[id].next) {
+      const Sequence& sequence = state_.sequences[id];
+      if (sequence.phase != Sequence::Phase::kPrefill) continue;
+      promised += blocks_of(Tokens{sequence.target}) - Blocks{sequence.blocks};
+    }
+  }
+  return promised;
 }
 
 void ReplicaView::decode_all(Batch& batch) {
@@ -95,7 +112,7 @@ void ReplicaView::forget_in_flight(SeqId id, const Sequence& sequence) {
     if (chunk.sequence == id) chunk.sequence = kNoSeq;
   }
   if (sequence.phase != Sequence::Phase::kDecode || !step.decodes) return;
-  if (std::erase(step.sitters, id) == 0 && state_.cohort.planned(sequence) > 0)
+  if (std::erase(step.sitters, id) == 0 && state_.lane->cohort.planned(sequence) > 0)
     step.orphans.push_back(sequence.request);
 }
 
@@ -104,7 +121,7 @@ void ReplicaView::preempt(SeqId id, Requeue where) {
   Request& request = state_.requests[sequence.request];
   state_.give(id, Blocks{state_.owned_blocks(sequence)});
   state_.kv_tokens -= state_.stored_tokens(sequence);
-  state_.running.remove(state_.sequences, id);
+  state_.leave(id);
   if (sequence.phase == Sequence::Phase::kDraining) {  // its last token is on its way: it only loses its place early
     sequence.blocks = sequence.computed = 0;
     sequence.placed = false;
@@ -112,19 +129,20 @@ void ReplicaView::preempt(SeqId id, Requeue where) {
   }
   forget_in_flight(id, sequence);
   if (sequence.stamped) {
-    state_.emissions.settle(request, state_.sequences, id);
-    state_.account.leave_decode(request);
+    state_.lane->emissions.settle(request, state_.sequences, id);
+    state_.lane->step_time.leave_decode(request);
   } else {
-    state_.account.leave_prefill(request);
+    state_.lane->step_time.leave_prefill(request);
   }
   if (sequence.phase == Sequence::Phase::kDecode) {
-    request.emitted += static_cast<std::uint32_t>(state_.cohort.planned(sequence));
-    state_.cohort.leave(state_.sequences, id);
+    request.emitted += static_cast<std::uint32_t>(state_.lane->cohort.planned(sequence));
+    state_.lane->cohort.leave(state_.sequences, id);
   } else {
-    --state_.prefilling;
+    --state_.lane->prefilling;
   }
   ++request.preemptions;
   ++state_.preemptions;
+  ++state_.changes;
   const std::uint32_t index = sequence.request;
   state_.sequences.release(id);
   if (blocks_of(Tokens{request.prompt} + Tokens{request.emitted}) > usable_blocks()) {
@@ -132,7 +150,7 @@ void ReplicaView::preempt(SeqId id, Requeue where) {
     state_.refused.push_back(index);
     return;
   }
-  state_.account.enter_preempted(request, state_.now);
+  state_.waiting_time.enter_preempted(request, state_.now);
   if (where == Requeue::kFront) {
     state_.waiting.push_front(index);
   } else {

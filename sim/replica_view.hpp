@@ -9,8 +9,6 @@
 
 namespace servecast {
 
-enum class RunningOrder : std::uint8_t { kArrival, kAdmission };
-
 class ReplicaView {
  public:
   explicit ReplicaView(ReplicaState& state) : state_(state) {}
@@ -32,11 +30,17 @@ class ReplicaView {
   // Starts the head with its first `tokens` of prefill and `blocks` taken for it. Requires blocks <= free_blocks().
   SeqId admit_head(Batch& batch, Blocks blocks, Tokens tokens, RunningOrder order);
 
-  // The running set, in its order.
-  [[nodiscard]] std::int64_t running_count() const { return state_.running.size(); }
-  [[nodiscard]] std::int64_t prefilling_count() const { return state_.prefilling; }
-  [[nodiscard]] SeqId first_running() const { return state_.running.first(); }
-  [[nodiscard]] SeqId last_running() const { return state_.running.last(); }
+  // The running set, in its order: of a pipeline, those of the slot that is planned. No plan sees or touches the
+  // others.
+  [[nodiscard]] std::int64_t running_count() const { return state_.lane->running.size(); }
+  // In all slots of the pipeline.
+  [[nodiscard]] std::int64_t running_in_all() const { return state_.running; }
+  // Slots of the pipeline; 1 without one. And the one that is planned, counted from 0.
+  [[nodiscard]] std::size_t slots() const { return state_.lanes.size(); }
+  [[nodiscard]] std::size_t slot() const { return static_cast<std::size_t>(state_.lane - state_.lanes.data()); }
+  [[nodiscard]] std::int64_t prefilling_count() const { return state_.lane->prefilling; }
+  [[nodiscard]] SeqId first_running() const { return state_.lane->running.first(); }
+  [[nodiscard]] SeqId last_running() const { return state_.lane->running.last(); }
   [[nodiscard]] SeqId next_running(SeqId id) const { return state_.sequences[id].next; }
   [[nodiscard]] SeqId previous_running(SeqId id) const { return state_.sequences[id].previous; }
   [[nodiscard]] RequestView request(SeqId id) const;
@@ -47,12 +51,12 @@ class ReplicaView {
   }
 
   // Decoding. Those that have no token left to plan are not counted.
-  [[nodiscard]] std::int64_t decoding_count() const { return state_.cohort.count(); }
+  [[nodiscard]] std::int64_t decoding_count() const { return state_.lane->cohort.count(); }
   // Blocks that one step of all decoding sequences takes.
-  [[nodiscard]] Blocks decode_growth() const { return state_.cohort.growth(); }
+  [[nodiscard]] Blocks decode_growth() const { return state_.lane->cohort.growth(); }
   // Blocks that one step of this decoding sequence takes (0 or 1).
   [[nodiscard]] Blocks decode_growth(SeqId id) const {
-    return Blocks{state_.cohort.takes_block(state_.sequences[id]) ? 1 : 0};
+    return Blocks{state_.lane->cohort.takes_block(state_.sequences[id]) ? 1 : 0};
   }
   // Requires decode_growth() <= free_blocks().
   void decode_all(Batch& batch);
@@ -62,6 +66,9 @@ class ReplicaView {
   void prefill(Batch& batch, SeqId id, Tokens tokens, Blocks blocks);
   // Blocks that `tokens` more of its prefill take beyond those it owns.
   [[nodiscard]] Blocks prefill_growth(SeqId id, Tokens tokens) const;
+
+  // Blocks that the prompts which other slots of the pipeline have begun will still take.
+  [[nodiscard]] Blocks promised_elsewhere() const;
 
   // Throws a running sequence out (recompute): its blocks are free at once; it waits at the front, or at the back.
   enum class Requeue : std::uint8_t { kFront, kBack };

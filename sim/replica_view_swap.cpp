@@ -8,13 +8,10 @@ void ReplicaView::start_decode(SeqId id, RunningOrder order) {
   Sequence& sequence = state_.sequences[id];
   const Request& request = state_.requests[sequence.request];
   sequence.placed = sequence.stamped = true;
-  if (order == RunningOrder::kArrival) {
-    state_.running.insert_by_arrival(state_.sequences, id);
-  } else {
-    state_.running.push_back(state_.sequences, id);
-  }
-  state_.cohort.join(state_.sequences, id, std::int64_t{request.output} - request.emitted);
-  state_.emissions.joins(state_.sequences, id, false);
+  ++state_.changes;
+  state_.enter(id, order);
+  state_.lane->cohort.join(state_.sequences, id, std::int64_t{request.output} - request.emitted);
+  state_.lane->emissions.joins(state_.sequences, id, false);
 }
 
 void ReplicaView::join_ready(RunningOrder order) {
@@ -24,7 +21,7 @@ void ReplicaView::join_ready(RunningOrder order) {
   state_.arriving -= Blocks{state_.sequences[id].blocks};
   request.time_in(Cause::kDecodeWait) += state_.now.time_since_epoch();
   start_decode(id, order);
-  state_.account.enter_decode(request);
+  state_.lane->step_time.enter_decode(request);
 }
 
 void ReplicaView::swap_out(Batch& batch, SeqId id) {
@@ -35,14 +32,15 @@ void ReplicaView::swap_out(Batch& batch, SeqId id) {
   Request& request = state_.requests[index];
   state_.give(id, blocks);
   state_.kv_tokens -= context;
-  state_.running.remove(state_.sequences, id);
-  state_.emissions.settle(request, state_.sequences, id);
-  state_.account.leave_decode(request);
-  request.emitted += static_cast<std::uint32_t>(state_.cohort.planned(sequence));
-  state_.cohort.leave(state_.sequences, id);
+  state_.leave(id);
+  state_.lane->emissions.settle(request, state_.sequences, id);
+  state_.lane->step_time.leave_decode(request);
+  request.emitted += static_cast<std::uint32_t>(state_.lane->cohort.planned(sequence));
+  state_.lane->cohort.leave(state_.sequences, id);
   state_.sequences.release(id);
   ++request.preemptions;
   ++state_.preemptions;
+  ++state_.changes;
   const bool too_large = blocks_of(Tokens{request.prompt} + Tokens{request.emitted}) > usable_blocks();
   if (too_large || blocks > state_.host_free) {
     request.refusal = too_large ? Refusal::kCache : Refusal::kSwapSpace;
@@ -51,7 +49,7 @@ void ReplicaView::swap_out(Batch& batch, SeqId id) {
   }
   state_.host_free -= blocks;
   batch.swapped += blocks;
-  state_.account.enter_preempted(request, state_.now);
+  state_.waiting_time.enter_preempted(request, state_.now);
   state_.swapped.push_back({index, context});
 }
 
@@ -69,9 +67,9 @@ void ReplicaView::swap_in(Batch& batch) {
   state_.kv_tokens += back.context;
   state_.host_free += blocks;
   batch.swapped += blocks;
-  state_.account.leave_preempted(request, state_.now);
+  state_.waiting_time.leave_preempted(request, state_.now);
   start_decode(id, RunningOrder::kAdmission);
-  state_.account.enter_decode(request);
+  state_.lane->step_time.enter_decode(request);
 }
 
 }  // namespace servecast

@@ -32,6 +32,8 @@ const char* name(Cause cause) {
       return "transfer";
     case Cause::kDecodeWait:
       return "wait_decode";
+    case Cause::kClient:
+      return "client";
     case Cause::kCount:
       break;
   }

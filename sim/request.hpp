@@ -29,6 +29,7 @@ enum class Cause : std::uint8_t {
   kTransferWait,  // prefilled, and its KV waited to be pulled
   kTransfer,      // its KV was on the way
   kDecodeWait,    // its KV had come, and it waited to join those that decode
+  kClient,        // on its way between the client and the server (see client_latency.hpp)
   kCount
 };
 inline constexpr std::size_t kCauses = static_cast<std::size_t>(Cause::kCount);

@@ -14,6 +14,7 @@ void add(const Counters& part, Counters& to) {
   to.decode_tokens += part.decode_tokens;
   to.busy += part.busy;
   to.host += part.host;
+  to.worked += part.worked;
   to.kv_block_ns += part.kv_block_ns;
   to.kv_token_ns += part.kv_token_ns;
   to.running_ns += part.running_ns;
@@ -41,8 +42,8 @@ void add(const Replica& replica, ReplicaResult& to, LogHistogram& gaps) {
   to.peak_blocks = std::max(to.peak_blocks, state.kv.peak());
   to.block_size = state.kv.block_size();
   to.preemptions += state.preemptions;
-  to.tokens_emitted += state.emissions.tokens();
-  gaps.add(state.emissions.gaps());
+  to.tokens_emitted += state.tokens_emitted();
+  for (const Lane& lane : state.lanes) gaps.add(lane.emissions.gaps());
 }
 
 RunResult total_of(std::vector<ReplicaResult> replicas) {

@@ -59,6 +59,9 @@ class Sequences {
   std::vector<SeqId> free_;
 };
 
+// Of a running set: by request number, or by when they were let in.
+enum class RunningOrder : std::uint8_t { kArrival, kAdmission };
+
 // The running set, in the order the policy keeps it. Doubly linked through the sequences.
 class RunningList {
  public:

@@ -79,7 +79,11 @@ using Progress = std::function<void(std::uint64_t, SimTime)>;
 class PredictedExecutor final : public StepExecutor {
  public:
   explicit PredictedExecutor(StepCostModel& model) : model_(model) {}
-  std::optional<StepCost> start(StepId, const StepShape& shape) override { return model_.cost(shape); }
+  std::optional<StepTimes> start(StepId, const StepShape& shape, SimTime) override {
+    const StepCost cost = model_.cost(shape);
+    const Duration length = cost.device + cost.host;
+    return StepTimes{length, cost.host, length, cost.device};
+  }
 
  private:
   StepCostModel& model_;

@@ -1,6 +1,7 @@
 // One step: one forward pass of one replica over one batch. What its cost depends on, and who runs it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -40,14 +41,35 @@ class StepCostModel {
   virtual StepCost cost(const StepShape& shape) = 0;
 };
 
+// The stages of a pipeline, each of which runs a part of the layers. Requires an instance per thread.
+class StageCostModel {
+ public:
+  virtual ~StageCostModel() = default;
+  [[nodiscard]] virtual std::size_t stages() const = 0;
+  // The first stage's has the host's time, since the host prepares a batch once. Device: at least 1 ns.
+  virtual StepCost stage_cost(std::size_t stage, const StepShape& shape) = 0;
+  // From that stage's end until the next stage has what it needs. Requires stage + 1 < stages().
+  virtual Duration handoff_time(std::size_t stage, const StepShape& shape) = 0;
+};
+
 enum class StepId : std::uint64_t {};
 
-// Who runs steps. The predictor answers at once how long the step lasts; a live executor answers nothing
-// and posts the end of the step when it happened.
+// What a predictor knows of a step when it starts.
+struct StepTimes {
+  Duration length{0};  // to its end
+  Duration host{0};    // of that: the device waits for the host
+  Duration next{0};    // to when another step may be started; `length` where one runs at a time
+  Duration worked{0};  // that the stages of the pipeline work on it, added up
+};
+
+// Who runs steps. A predictor answers at once; a live executor answers nothing and posts the end of the step when it
+// happened. Steps end in the order in which they start.
 class StepExecutor {
  public:
   virtual ~StepExecutor() = default;
-  virtual std::optional<StepCost> start(StepId step, const StepShape& shape) = 0;
+  virtual std::optional<StepTimes> start(StepId step, const StepShape& shape, SimTime at) = 0;
+  // The replica lost all that it had, steps that ran included.
+  virtual void restart() {}
 };
 
 }  // namespace servecast

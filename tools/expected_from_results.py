@@ -13,7 +13,7 @@ import sys
 
 # What a change of engine, policy or cost model moves. Latencies of one population each, and the counts behind them.
 METRICS = """
-completed_requests rejected_requests ttft_p50_s ttft_p99_s tpot_p50_s tpot_p99_s itl_p99_s itl_max_s e2e_p50_s
+completed_requests rejected_requests offered_requests_per_s ttft_p50_s ttft_p99_s tpot_p50_s tpot_p99_s itl_p99_s itl_max_s e2e_p50_s
 normalised_mean_s_per_token output_tokens_per_s slo_attainment_share kv_capacity_blocks kv_peak_blocks kv_useful_share
 running_mean_sequences preemptions steps
 """.split()
@@ -37,8 +37,9 @@ def main(results, target):
     with open(results / "table.csv", encoding="utf-8", newline="") as table:
         points = [expectation(row, axes) for row in csv.DictReader(table)]
     known = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
+    study = target.parent.name if target.name == "expected.json" else target.name.removesuffix(".expected.json")
     expected = {
-        "made_by": f"tools/expected_from_results.py results/{results.name} experiments/{target.parent.name}/{target.name}",
+        "made_by": f"tools/expected_from_results.py results/{study} experiments/{target.parent.name}/{target.name}",
         "relative_tolerance": known.get("relative_tolerance", 0.001),
         "points": points,
     }

@@ -23,6 +23,7 @@ using Action = std::function<int()>;
 
 void add_run_command(CLI::App& program, const Console& console, Action& chosen);
 void add_goodput_command(CLI::App& program, const Console& console, Action& chosen);
+void add_calibrate_command(CLI::App& program, const Console& console, Action& chosen);
 void add_model_command(CLI::App& program, const Console& console, Action& chosen);
 void add_topology_command(CLI::App& program, const Console& console, Action& chosen);
 void add_trace_command(CLI::App& program, const Console& console, Action& chosen);

@@ -7,6 +7,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/commands/goodput_report.hpp"
+#include "app/commands/placement_report.hpp"
 #include "app/commands/program.hpp"
 #include "app/commands/run_report.hpp"
 #include "app/results/file_writer.hpp"
@@ -24,6 +25,7 @@ struct GoodputOptions {
   int threads = 0;
   int seeds = 3;
   double tolerance = kGoodputTolerance;
+  int placement = 0;  // GPUs; 0: as the experiment places it
   bool json = false;
   bool quiet = false;
   bool no_files = false;
@@ -66,9 +68,20 @@ std::vector<GoodputOfPoint> search_all(const GoodputOptions& options, const std:
   return found;
 }
 
+PlacementStudy study_of(const GoodputOptions& options) {
+  PlacementStudy asked;
+  if (options.placement > 0) {
+    asked = study_placements(options.experiment, options.overrides, options.placement);
+  } else {
+    asked.study = load_study(options.experiment, options.overrides);
+  }
+  asked.study = without_rate_axis(std::move(asked.study));
+  return asked;
+}
+
 int goodput(const GoodputOptions& options, const Console& console) {
   const auto started = std::chrono::steady_clock::now();
-  const Study study = without_rate_axis(load_study(options.experiment, options.overrides));
+  const auto [study, left_out] = study_of(options);
   TraceCache traces;
   const std::vector<PreparedPoint> points = prepare_sweep(study, traces);
   for (const PreparedPoint& point : points) check_goodput_is_defined(point);
@@ -78,13 +91,16 @@ int goodput(const GoodputOptions& options, const Console& console) {
         std::filesystem::path("results") / (study.points.front().experiment.name + "-goodput");
     folder.emplace(options.out.empty() ? usual : std::filesystem::path(options.out));
   }
-  if (!options.json) console.out << memory_lines(points) << std::flush;
-  const std::vector<GoodputOfPoint> found = search_all(options, points, console.err);
+  const bool placing = options.placement > 0;
+  if (!options.json && !placing) console.out << memory_lines(points) << std::flush;
+  std::vector<GoodputOfPoint> found = search_all(options, points, console.err);
+  if (placing) rank(found);
   const std::string json = goodput_json(found, options.tolerance);
   if (folder) {
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;
     const RunFacts facts{console.arguments, options.overrides, inputs_of(study, points, traces), wall.count()};
     write_file(folder->partial() / "goodput.json", json);
+    if (placing) write_file(folder->partial() / "placements.csv", placements_csv(study, found));
     write_file(folder->partial() / "manifest.json", manifest_json(study, points, facts));
     folder->commit();
   }
@@ -93,6 +109,11 @@ int goodput(const GoodputOptions& options, const Console& console) {
     return kDone;
   }
   console.out << "\n" << goodput_table(study, found) << "\n" << goodput_notes(found, options.tolerance);
+  if (placing) {
+    console.out << "- " << points.size() << " points: every placement on at most " << options.placement
+                << " GPUs that fits, most goodput per GPU first\n"
+                << left_out_notes(left_out);
+  }
   if (folder) console.out << "- results: " << folder->name().string() << "\n";
   return kDone;
 }
@@ -110,6 +131,9 @@ void add_goodput_command(CLI::App& program, const Console& console, Action& chos
       ->check(CLI::Range(1, 1000));
   app->add_option("--tolerance", options->tolerance, "How close the rate is bracketed, as a share of it [0.01]")
       ->check(CLI::Range(0.0001, 1.0));
+  app->add_option("--placement", options->placement,
+                  "Search this many GPUs' placements: splits, stages and replicas of each pool; most per GPU first")
+      ->check(CLI::Range(1, 1024));
   app->add_option("--out", options->out,
                   "Folder of the results [results/NAME-goodput]; one that holds results is replaced");
   app->add_option("--threads", options->threads, "Searches that run at once [one a core]")->check(CLI::Range(1, 1024));

@@ -8,6 +8,7 @@
 #include "app/run/data_files.hpp"
 #include "costmodel/device.hpp"
 #include "costmodel/model_config.hpp"
+#include "costmodel/profile/profile.hpp"
 #include "costmodel/topology.hpp"
 #include "traces/read.hpp"
 
@@ -64,6 +65,18 @@ std::string list_topologies() {
   return table.text();
 }
 
+std::string list_profiles() {
+  TextTable table;
+  for (const char* title : {"profile", "model", "device"}) table.column(title, kLeft);
+  table.column("tensor ranks");
+  table.column("engine", kLeft);
+  for (const std::string& name : data_names(DataKind::kProfile)) {
+    const Provenance of = load_profile(find_data(DataKind::kProfile, name, "profile").string()).provenance;
+    table.row({name, of.model, of.device, std::to_string(of.tensor_parallel), of.engine});
+  }
+  return table.text();
+}
+
 std::string list_policies() {
   std::string text;
   for (const std::string& name : scheduler_names()) text += name + "\n";
@@ -100,6 +113,7 @@ void add_list_command(CLI::App& program, const Console& console, Action& chosen)
   add("models", "Models by name, with their parameters", list_models);
   add("devices", "Devices by name, with their peaks", list_devices);
   add("topologies", "Topologies by name, with their hosts", list_topologies);
+  add("profiles", "Profiles of measured step times by name", list_profiles);
   add("policies", "Schedulers by name", list_policies);
   add("routers", "Routers by name", list_routers);
   add("formats", "Trace formats by name", list_formats);

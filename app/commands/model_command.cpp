@@ -17,7 +17,7 @@ constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
 struct ModelOptions {
   std::string model, device;
   std::string weights, kv, activations;
-  std::int64_t ranks = 1;
+  std::int64_t ranks = 1, stages = 1;
   double utilisation = 0.9;
   double reserve_gb = 0;
   std::int64_t batched_tokens = 2048, sampled_rows = 128, block_size = 16;
@@ -28,6 +28,7 @@ struct ModelOptions {
 SheetChoice choose(const ModelOptions& options, const ModelShape& model) {
   SheetChoice choice;
   choice.ranks = options.ranks;
+  choice.stages = options.stages;
   choice.dtypes = published_dtypes(model);
   if (!options.weights.empty()) {
     choice.dtypes.weights = choice.dtypes.experts = parse_dtype(options.weights, {{}, 0, "--weight-dtype"});
@@ -72,6 +73,8 @@ void add_model_command(CLI::App& program, const Console& console, Action& chosen
   model->add_option("model", o->model, "A name of servecast list models, or a config.json")->required();
   CLI::Option* device = model->add_option("--device", o->device, "A name of servecast list devices, or a sheet");
   model->add_option("--tp", o->ranks, "Devices that share the model, by tensor parallelism [1]")
+      ->check(CLI::Range(1, 1024));
+  model->add_option("--pp", o->stages, "Stages that its layers are split over, each on that many devices [1]")
       ->check(CLI::Range(1, 1024));
   model->add_option("--weight-dtype", o->weights, "fp32, bf16, fp16, fp8, int8, int4, mxfp4 [as published]");
   model->add_option("--kv-dtype", o->kv, "Of the KV cache; also kivi2 [as the activations]");

@@ -35,9 +35,10 @@ std::string parameters_text(const ModelSheet& s) {
 std::string memory_text(const ModelSheet& s) {
   const MemoryPlan& plan = *s.memory;
   TextTable table;
-  table.column(
-      s.ranks == 1 ? "memory of " + s.device->name : fmt::format("memory of each of {} x {}", s.ranks, s.device->name),
-      TextTable::Align::kLeft);
+  std::string whose =
+      s.ranks == 1 ? "memory of " + s.device->name : fmt::format("memory of each of {} x {}", s.ranks, s.device->name);
+  if (s.stages > 1) whose += fmt::format(", stage {} of {}, the fullest", s.fullest + 1, s.stages);
+  table.column(whose, TextTable::Align::kLeft);
   table.column("");
   const auto row = [&](const char* what, Bytes bytes) { table.row({what, human_bytes(number(bytes))}); };
   row("capacity", plan.capacity);
@@ -111,6 +112,7 @@ Json parameters_json(const ModelSheet& s) {
             {"kv", text(s.dtypes.kv)},
             {"activations", text(s.dtypes.activations)}}},
           {"tensor_parallel", s.ranks},
+          {"pipeline_parallel", s.stages},
           {"notes", s.model.caveats}};
 }
 
@@ -127,8 +129,9 @@ std::string sheet_text(const ModelSheet& s) {
   std::string out = parameters_text(s);
   if (!s.device) return out;
   out += "\n" + memory_text(s) + "\n" + fits_text(s);
-  out += "\ndecode: one step of a batch, one token a sequence\n" + steps_text(s.decodes, true);
-  out += "\nprefill: one prompt in one step\n" + steps_text(s.prefills, false);
+  const char* rate = s.stages > 1 ? "; through all stages, and tok/s with such a batch in each" : "";
+  out += fmt::format("\ndecode: one step of a batch, one token a sequence{}\n", rate) + steps_text(s.decodes, true);
+  out += fmt::format("\nprefill: one prompt in one step{}\n", rate) + steps_text(s.prefills, false);
   return out;
 }
 

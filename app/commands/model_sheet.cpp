@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "costmodel/roofline.hpp"
+#include "costmodel/pipeline.hpp"
 #include "sim/error.hpp"
 
 namespace servecast {
@@ -31,10 +31,11 @@ std::int64_t fewest_devices(const ModelShape& model, const DeviceSheet& device, 
   return 0;
 }
 
-MemoryPlan plan_or_explain(const ModelShape& model, const DeviceSheet& device, const SheetChoice& choice) {
-  const ModelShape part = shard(model, choice.ranks);
+Parallelism parallelism_of(const SheetChoice& choice) { return {Sharding{choice.ranks}, choice.stages, {}}; }
+
+PipelineMemory plan_or_explain(const ModelShape& model, const DeviceSheet& device, const SheetChoice& choice) {
   try {
-    return plan_memory(part, choice.dtypes, choice.budget);
+    return plan_pipeline_memory(model, parallelism_of(choice), choice.dtypes, choice.budget);
   } catch (const InputError& error) {
     const std::int64_t ranks = fewest_devices(model, device, choice);
     if (ranks <= choice.ranks) throw;
@@ -42,43 +43,54 @@ MemoryPlan plan_or_explain(const ModelShape& model, const DeviceSheet& device, c
   }
 }
 
-double flops_per_byte(const RooflineModel& roofline, const StepShape& shape) {
+double flops_per_byte(PipelineModel& pipeline, const StepShape& shape) {
   Work sum;
-  for (const Operator& op : roofline.work().operators(shape)) sum += op.total();
+  for (std::size_t stage = 0; stage < pipeline.stages(); ++stage) {
+    for (const Operator& op : pipeline.stage(stage).work().operators(shape)) sum += op.total();
+  }
   return sum.flops / sum.memory_bytes();
 }
 
-StepRow step_row(RooflineModel& roofline, const StepShape& shape, std::int64_t tokens) {
-  const StepCost cost = roofline.cost(shape);
-  const RooflineBound bound = roofline.bound(shape);
+StepRow step_row(PipelineModel& pipeline, const StepShape& shape, std::int64_t tokens) {
   StepRow row;
-  row.step_s = seconds(cost.device);
-  row.bound_s = bound.seconds();
-  row.compute_bound = bound.compute_s > bound.memory_s;
-  row.intensity = flops_per_byte(roofline, shape);
-  row.tokens_per_s = static_cast<double>(tokens) / row.step_s;
+  double slowest_s = 0, compute_s = 0, memory_s = 0;
+  const auto passes = [&](Duration duration) {
+    row.step_s += seconds(duration);
+    slowest_s = std::max(slowest_s, seconds(duration));
+  };
+  for (std::size_t stage = 0; stage < pipeline.stages(); ++stage) {
+    if (stage > 0) passes(pipeline.handoff_time(stage - 1, shape));
+    passes(pipeline.stage_cost(stage, shape).device);
+    const RooflineBound bound = pipeline.stage(stage).bound(shape);
+    row.bound_s += bound.seconds();
+    compute_s += bound.compute_s;
+    memory_s += bound.memory_s;
+  }
+  row.compute_bound = compute_s > memory_s;
+  row.intensity = flops_per_byte(pipeline, shape);
+  row.tokens_per_s = static_cast<double>(tokens) / slowest_s;
   return row;
 }
 
-StepRow decode_row(RooflineModel& roofline, const ModelSheet& sheet, std::int64_t batch, std::int64_t context) {
+StepRow decode_row(PipelineModel& pipeline, const ModelSheet& sheet, std::int64_t batch, std::int64_t context) {
   StepShape shape;
   shape.decode_sequences = shape.sampled_rows = batch;
   shape.decode_context = Tokens{batch * context};
   const Tokens window = sheet.model.window().value_or(Tokens{context});
   shape.decode_window_context = std::min(Tokens{context}, window) * batch;
-  StepRow row = step_row(roofline, shape, batch);
+  StepRow row = step_row(pipeline, shape, batch);
   row.batch = batch;
   row.context = context;
   row.fits = batch <= sheet.memory->paged_sequences_at(Tokens{context});
   return row;
 }
 
-StepRow prefill_row(RooflineModel& roofline, const ModelSheet& sheet, std::int64_t prompt) {
+StepRow prefill_row(PipelineModel& pipeline, const ModelSheet& sheet, std::int64_t prompt) {
   const PrefillChunk chunk{Tokens{prompt}, Tokens{0}};
   StepShape shape;
   shape.prefills = {&chunk, 1};
   shape.sampled_rows = 1;
-  StepRow row = step_row(roofline, shape, prompt);
+  StepRow row = step_row(pipeline, shape, prompt);
   row.context = prompt;
   row.fits = sheet.memory->paged_sequences_at(Tokens{prompt}) > 0;
   return row;
@@ -101,6 +113,7 @@ ModelSheet make_sheet(const ModelShape& model, const std::optional<DeviceSheet>&
   sheet.multiplied = multiplied_parameters(model);
   sheet.dtypes = choice.dtypes;
   sheet.ranks = choice.ranks;
+  sheet.stages = choice.stages;
   const ModelShape part = shard(model, choice.ranks);
   sheet.kv_bytes_per_token =
       static_cast<double>(kv_bits_per_token(part, choice.dtypes.kv)) / 8 * static_cast<double>(choice.ranks);
@@ -108,13 +121,15 @@ ModelSheet make_sheet(const ModelShape& model, const std::optional<DeviceSheet>&
   SheetChoice on_device = choice;
   on_device.budget.capacity = device->memory_reported.value_or(device->memory);
   sheet.device = device;
-  RooflineModel roofline(model, *device, choice.dtypes, choice.ranks);
-  sheet.memory = plan_or_explain(model, *device, on_device);
+  PipelineModel pipeline(model, *device, choice.dtypes, parallelism_of(choice));
+  const PipelineMemory memory = plan_or_explain(model, *device, on_device);
+  sheet.memory = memory.stages[memory.fullest];
+  sheet.fullest = memory.fullest;
   add_fits(choice, sheet);
   for (const std::int64_t batch : choice.batches) {
-    sheet.decodes.push_back(decode_row(roofline, sheet, batch, choice.contexts.front()));
+    sheet.decodes.push_back(decode_row(pipeline, sheet, batch, choice.contexts.front()));
   }
-  for (const std::int64_t prompt : choice.contexts) sheet.prefills.push_back(prefill_row(roofline, sheet, prompt));
+  for (const std::int64_t prompt : choice.contexts) sheet.prefills.push_back(prefill_row(pipeline, sheet, prompt));
   return sheet;
 }
 

@@ -13,7 +13,8 @@
 namespace servecast {
 
 struct SheetChoice {
-  std::int64_t ranks = 1;
+  std::int64_t ranks = 1;   // of each stage
+  std::int64_t stages = 1;  // of a pipeline
   Dtypes dtypes;
   MemoryBudget budget;                 // its capacity is filled in from the device
   std::vector<std::int64_t> contexts;  // tokens
@@ -31,11 +32,11 @@ struct FitRow {
 struct StepRow {
   std::int64_t batch = 0;    // 0: a prefill
   std::int64_t context = 0;  // tokens: of each sequence, or of the prompt
-  double step_s = 0;         // predicted
+  double step_s = 0;         // predicted; through all stages
   double bound_s = 0;        // at the peaks
   bool compute_bound = false;
   double intensity = 0;  // FLOP per byte of memory traffic
-  double tokens_per_s = 0;
+  double tokens_per_s = 0;  // with such a batch in every stage
   bool fits = true;  // in the KV cache
 };
 
@@ -45,9 +46,11 @@ struct ModelSheet {
   std::int64_t multiplied = 0;  // parameters that multiply each token: matrices it uses, LM head, no embedding
   Dtypes dtypes;
   std::int64_t ranks = 1;
+  std::int64_t stages = 1;
   double kv_bytes_per_token = 0;  // on all devices
   std::optional<DeviceSheet> device;
-  std::optional<MemoryPlan> memory;  // of one device
+  std::optional<MemoryPlan> memory;  // of one device of the fullest stage
+  std::size_t fullest = 0;
   std::vector<FitRow> fits;
   std::vector<StepRow> decodes, prefills;
 };

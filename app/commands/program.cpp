@@ -30,6 +30,7 @@ int parse_and_act(const std::vector<std::string>& arguments, std::ostream& out, 
   Action chosen;
   add_run_command(program, console, chosen);
   add_goodput_command(program, console, chosen);
+  add_calibrate_command(program, console, chosen);
   add_model_command(program, console, chosen);
   add_topology_command(program, console, chosen);
   add_trace_command(program, console, chosen);

@@ -55,6 +55,15 @@ class Check {
     }
   }
 
+  void cost() const {
+    if (e_.device.empty() && !e_.profile) {
+      throw InputError(root_.place("device"), "is missing", "name a device, or a profile");
+    }
+    const auto* distserve = std::get_if<DistserveOptions>(&e_.deployment.policy);
+    if (distserve == nullptr || !distserve->as_simdistserve || e_.profile) return;
+    refuse("deployment.compat", "needs a profile", "name the steps that it computes with: profile: NAME");
+  }
+
   void pools() const {
     const DeploymentSection& d = e_.deployment;
     const ReplicaNeeds needs = replica_needs(d.policy);
@@ -66,6 +75,21 @@ class Check {
              "it keeps a request's memory to the end of its batch or answer");
     }
     if (d.async_scheduling) refuse("deployment.async_scheduling", "does not go with pools", "expected false");
+  }
+
+  void pipeline() const {
+    const DeploymentSection& d = e_.deployment;
+    if (d.pipeline_parallel > 1 && d.async_scheduling) {
+      refuse("deployment.async_scheduling", "does not go with pipeline_parallel", "expected false");
+    }
+    if (!replica_needs(d.policy).places || !d.pools) return;
+    const auto one_stage = [&](const std::string& path, int stages) {
+      if (stages == 1) return;
+      refuse(path, "does not go with " + std::string(scheduler_name(d.policy)), "its machines have one stage");
+    };
+    one_stage("deployment.pipeline_parallel", d.pipeline_parallel);
+    one_stage("deployment.pools.prefill.pipeline_parallel", d.pools->prefill.pipeline_parallel.value_or(1));
+    one_stage("deployment.pools.decode.pipeline_parallel", d.pools->decode.pipeline_parallel.value_or(1));
   }
 
   void membership() const {
@@ -188,7 +212,9 @@ void check_together(const Node& root, const Experiment& experiment, std::vector<
   check.trace();
   check.distributions();
   check.policy();
+  check.cost();
   check.pools();
+  check.pipeline();
   check.membership();
 }
 

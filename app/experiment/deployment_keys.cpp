@@ -38,7 +38,18 @@ std::vector<Key> memory_keys() {
               .with_default("0"),
           integer_key("kv_blocks", "blocks", {1, kMaxTokensPerLength},
                       "Blocks of the KV cache, as a live engine's log says; by default what fits in memory.",
-                      [](Experiment& e, const Scalar& v) { e.deployment.kv_blocks = Blocks{v.integer}; })};
+                      [](Experiment& e, const Scalar& v) { e.deployment.kv_blocks = Blocks{v.integer}; })
+              .where(not_simdistserve, kNotSimdistserve)};
+}
+
+Key compat_key() {
+  return choice_key("compat", {"simdistserve"},
+                    "Schedule, and take step times from the profile, as that simulator does, for comparisons with it.",
+                    [](Experiment& e, const Scalar&) {
+                      std::get<DistserveOptions>(e.deployment.policy).as_simdistserve = true;
+                    })
+      .where([](const Experiment& e) { return std::holds_alternative<DistserveOptions>(e.deployment.policy); },
+             "policy is distserve");
 }
 
 Key topology_key() {
@@ -53,18 +64,48 @@ Key topology_key() {
                     [](Experiment& e, const Scalar&) { e.deployment.topology.emplace(); });
   key.shorthand = "sheet";
   key.optional = true;
-  return std::move(key).as_section();
+  return std::move(key).where(not_simdistserve, kNotSimdistserve).as_section();
 }
 
 Key host_key() {
   return map_key(
-      "host", "Time that the host adds to a step on the device.",
-      {number_key("per_step_s", "s", {0, 3600}, "For each step.",
-                  [](Experiment& e, const Scalar& v) { e.deployment.host_per_step_s = v.number; })
+             "host", "Time that the host adds to a step on the device.",
+             {number_key("per_step_s", "s", {0, 3600}, "For each step.",
+                         [](Experiment& e, const Scalar& v) { e.deployment.host.per_step = from_seconds(v.number); })
+                  .with_default("0"),
+              number_key(
+                  "per_sequence_s", "s", {0, 3600}, "For each sequence in a step.",
+                  [](Experiment& e, const Scalar& v) { e.deployment.host.per_sequence = from_seconds(v.number); })
+                  .with_default("0"),
+              choice_key("steps", {"all", "decode"},
+                         "Which steps, and which sequences in them: all, or only those that decode.",
+                         [](Experiment& e, const Scalar& v) { e.deployment.host.decode_only = v.text == "decode"; })
+                  .with_default("all")})
+      .where(not_simdistserve, kNotSimdistserve);
+}
+
+Key client_key() {
+  return map_key(
+      "client", "Time between client and server, in which no engine works; TTFT and E2E have it, TPOT does not.",
+      {number_key("request_s", "s", {0, 3600}, "From the client until the engine can see the request.",
+                  [](Experiment& e, const Scalar& v) { e.deployment.client.request = from_seconds(v.number); })
            .with_default("0"),
-       number_key("per_sequence_s", "s", {0, 3600}, "For each sequence in a step.", [](Experiment& e, const Scalar& v) {
-         e.deployment.host_per_sequence_s = v.number;
-       }).with_default("0")});
+       number_key("response_s", "s", {0, 3600}, "From the end of a step until the client has its token.",
+                  [](Experiment& e, const Scalar& v) { e.deployment.client.response = from_seconds(v.number); })
+           .with_default("0")});
+}
+
+Key time_scale_key() {
+  constexpr NumberRange kFactor{0.01, 100};
+  return map_key("time_scale", "Factors on the profile's times, for a machine slower than the one that was measured.",
+                 {number_key("prefill", "", kFactor, "Of what prefills take.",
+                             [](Experiment& e, const Scalar& v) { e.deployment.time_scale.prefill = v.number; })
+                      .with_default("1"),
+                  number_key("decode", "", kFactor, "Of what decodes take.",
+                             [](Experiment& e, const Scalar& v) { e.deployment.time_scale.decode = v.number; })
+                      .with_default("1")})
+      .where([](const Experiment& e) { return e.profile && not_simdistserve(e); },
+             "a profile is given, and compat is not");
 }
 
 void append(std::vector<Key>& to, std::vector<Key> keys) {
@@ -73,12 +114,22 @@ void append(std::vector<Key>& to, std::vector<Key> keys) {
 
 }  // namespace
 
+bool not_simdistserve(const Experiment& e) {
+  const auto* distserve = std::get_if<DistserveOptions>(&e.deployment.policy);
+  return distserve == nullptr || !distserve->as_simdistserve;
+}
+
 Key deployment_key() {
   std::vector<Key> keys{
       policy_key(),
+      compat_key(),
       policy_options_key(),
       integer_key("tensor_parallel", "devices", {1, 1024}, "Devices that each layer is split over.",
                   [](Experiment& e, const Scalar& v) { e.deployment.tensor_parallel = static_cast<int>(v.integer); })
+          .with_default("1"),
+      integer_key("pipeline_parallel", "stages", {1, 1024},
+                  "Stages that the layers are split over, one behind another; each on tensor_parallel devices.",
+                  [](Experiment& e, const Scalar& v) { e.deployment.pipeline_parallel = static_cast<int>(v.integer); })
           .with_default("1"),
       topology_key(),
       pools_key(),
@@ -94,6 +145,8 @@ Key deployment_key() {
   append(keys, dtype_keys());
   append(keys, memory_keys());
   keys.push_back(host_key());
+  keys.push_back(client_key());
+  keys.push_back(time_scale_key());
   return map_key("deployment", "How it is served.", std::move(keys)).needed().as_section();
 }
 

@@ -9,9 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "costmodel/profile/steps.hpp"
 #include "policies/registry.hpp"
 #include "policies/routing/registry.hpp"
 #include "policies/scaling/target_tracking.hpp"
+#include "sim/client_latency.hpp"
 #include "sim/error.hpp"
 #include "sim/handover.hpp"
 #include "sim/summary.hpp"
@@ -48,7 +50,8 @@ struct TopologyChoice {
 struct PoolSection {  // absent: as the deployment has it
   int replicas = 1;
   std::optional<int> tensor_parallel;
-  std::optional<std::string> device;
+  std::optional<int> pipeline_parallel;
+  std::optional<std::string> device, profile;
   std::optional<Blocks> kv_blocks;
 };
 
@@ -88,6 +91,7 @@ struct DeploymentSection {
   SchedulerOptions policy;
   bool async_scheduling = false;
   int tensor_parallel = 1;
+  int pipeline_parallel = 1;
   int replicas = 1;
   RouterOptions router;
   double snapshot_age_s = 0;
@@ -102,8 +106,9 @@ struct DeploymentSection {
   double memory_utilisation = 0.9;
   Bytes memory_reserve;             // what the engine keeps besides weights, activations and KV
   std::optional<Blocks> kv_blocks;  // pinned to a live engine's count
-  double host_per_step_s = 0;
-  double host_per_sequence_s = 0;
+  HostTime host;
+  ClientLatency client;
+  PhaseScale time_scale;  // of profiles
 };
 
 // Replicas that take requests from the start on, those with the lowest numbers.
@@ -115,8 +120,9 @@ struct DeploymentSection {
 struct Experiment {
   std::string name;  // of its folder, or file
   std::filesystem::path file;
-  std::string model;   // models/NAME.json, or a path
-  std::string device;  // devices/NAME.yaml, or a path
+  std::string model;                   // models/NAME.json, or a path
+  std::string device;                  // devices/NAME.yaml, or a path; empty: the profile's
+  std::optional<std::string> profile;  // devices/profiles/NAME.json, or a path; {tensor_parallel} stands for the split
   WorkloadSection workload;
   DeploymentSection deployment;
   SummaryOptions summary;  // SLOs, warm-up, cool-down

@@ -24,9 +24,16 @@ Key model_key() {
 }
 
 Key device_key() {
-  return text_key(Key::Kind::kNameOrPath, "device", "The device: `devices/NAME.yaml`, or the path of such a file.",
-                  [](Experiment& e, const Scalar& v) { e.device = v.text; })
-      .needed();
+  return text_key(Key::Kind::kNameOrPath, "device",
+                  "The device: `devices/NAME.yaml`, or the path of such a file; by default the one of the profile.",
+                  [](Experiment& e, const Scalar& v) { e.device = v.text; });
+}
+
+Key profile_key() {
+  return text_key(Key::Kind::kNameOrPath, "profile",
+                  "Measured step times instead of the roofline's: `devices/profiles/NAME.json`, or a path. "
+                  "`{tensor_parallel}` in it stands for the split of the replicas that use it.",
+                  [](Experiment& e, const Scalar& v) { e.profile = v.text; });
 }
 
 Key slo_key() {
@@ -85,7 +92,7 @@ Key seed_key() {
 
 const Key& experiment_keys() {
   static const Key kRoot = map_key("", "A servecast experiment.",
-                                   {version_key(), name_key(), model_key(), device_key(), workload_key(),
+                                   {version_key(), name_key(), model_key(), device_key(), profile_key(), workload_key(),
                                     deployment_key(), slo_key(), window_key(), horizon_key(), sweep_key(), seed_key()})
                                .as_section();
   return kRoot;

@@ -22,6 +22,10 @@ namespace servecast::experiments {
 [[nodiscard]] Key pools_key();
 [[nodiscard]] std::vector<Key> membership_keys();
 
+// Keys without a meaning for deployment.compat: simdistserve, which has neither KV memory nor transfers, say so.
+[[nodiscard]] bool not_simdistserve(const Experiment& e);
+inline constexpr const char* kNotSimdistserve = "compat is not given";
+
 // No time lies beyond this: SimTime holds 292 years.
 inline constexpr double kMostSeconds = 9e9;
 

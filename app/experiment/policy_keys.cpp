@@ -151,8 +151,10 @@ Key distserve_key() {
   return block<O>("DistServe: prefill and decode on replicas of their own, with swapping.",
                   {count("prefill_max_batch", &O::prefill_max_batch, "Most prompts in a step."),
                    tokens("prefill_max_tokens", &O::prefill_max_tokens, "Most prompt tokens in a step."),
-                   count("decode_max_batch", &O::decode_max_batch, "Most sequences that decode at once."),
-                   tokens("decode_max_tokens", &O::decode_max_tokens, "Most tokens in a step that decodes.")});
+                   count("decode_max_batch", &O::decode_max_batch, "Most sequences that decode at once.")
+                       .where(not_simdistserve, kNotSimdistserve),
+                   tokens("decode_max_tokens", &O::decode_max_tokens, "Most tokens in a step that decodes.")
+                       .where(not_simdistserve, kNotSimdistserve)});
 }
 
 Key splitwise_key() {

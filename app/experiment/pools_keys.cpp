@@ -14,15 +14,20 @@ std::vector<Key> pool_keys(PoolOf pool) {
           .with_default("1"),
       integer_key("tensor_parallel", "devices", {1, 1024}, "Instead of the deployment's.",
                   [pool](Experiment& e, const Scalar& v) { pool(e).tensor_parallel = static_cast<int>(v.integer); }),
+      integer_key("pipeline_parallel", "stages", {1, 1024}, "Instead of the deployment's.",
+                  [pool](Experiment& e, const Scalar& v) { pool(e).pipeline_parallel = static_cast<int>(v.integer); }),
       text_key(Key::Kind::kNameOrPath, "device", "Instead of the experiment's: devices/NAME.yaml, or a path.",
                [pool](Experiment& e, const Scalar& v) { pool(e).device = v.text; }),
+      text_key(Key::Kind::kNameOrPath, "profile", "Instead of the experiment's: devices/profiles/NAME.json, or a path.",
+               [pool](Experiment& e, const Scalar& v) { pool(e).profile = v.text; }),
       integer_key("kv_blocks", "blocks", {1, kMaxTokensPerLength},
                   "Instead of the deployment's; by default what fits in memory.",
-                  [pool](Experiment& e, const Scalar& v) { pool(e).kv_blocks = Blocks{v.integer}; })};
+                  [pool](Experiment& e, const Scalar& v) { pool(e).kv_blocks = Blocks{v.integer}; })
+          .where(not_simdistserve, kNotSimdistserve)};
 }
 
-bool pulls(const Experiment& e) { return !replica_needs(e.deployment.policy).places; }
-const char* const kPulls = "policy is not splitwise";
+bool pulls(const Experiment& e) { return !replica_needs(e.deployment.policy).places && not_simdistserve(e); }
+const char* const kPulls = "policy is not splitwise, and compat is not given";
 
 std::vector<std::string> decode_routers() {
   std::vector<std::string> names = router_names();
@@ -69,6 +74,7 @@ Key transfer_key() {
                               [](Experiment& e, const Scalar& v) { e.deployment.pools->pull.overlapped = v.flag; })
                       .with_default("false")
                       .where(pulls, kPulls)})
+      .where(not_simdistserve, kNotSimdistserve)
       .as_section();
 }
 
@@ -80,8 +86,11 @@ Key swap_key() {
                   number_key("bytes_per_s", "bytes/s", {1e3, 1e15}, "Between device and host; the step waits for it.",
                              [](Experiment& e, const Scalar& v) { e.deployment.pools->swap_bytes_per_s = v.number; })
                       .needed()})
-      .where([](const Experiment& e) { return std::holds_alternative<DistserveOptions>(e.deployment.policy); },
-             "policy is distserve")
+      .where(
+          [](const Experiment& e) {
+            return std::holds_alternative<DistserveOptions>(e.deployment.policy) && not_simdistserve(e);
+          },
+          "policy is distserve and compat is not given")
       .as_section();
 }
 

@@ -1,5 +1,6 @@
 #include "app/results/metrics.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace servecast {
@@ -99,8 +100,8 @@ void add_memory(const PreparedPoint& point, const PointResult& result, Keys& key
   const auto mean = [&](const ReplicaResult& r) { return mean_blocks(r, result.summary); };
   const auto usable = static_cast<double>(run.usable_blocks.count());
   const auto peak = static_cast<double>(run.peak_blocks.count());
-  keys.count("weights_per_device_bytes", deployment.memory.weights.count());
-  keys.count("activations_per_device_bytes", deployment.memory.activations.count());
+  keys.count("weights_per_device_bytes", tightest(deployment).weights.count());
+  keys.count("activations_per_device_bytes", tightest(deployment).activations.count());
   keys.count("kv_block_tokens", run.block_size.count());
   keys.count("kv_capacity_blocks", run.usable_blocks.count());
   keys.number("kv_capacity_bytes", kv_bytes(point, run, [](const ReplicaResult& r) {
@@ -121,18 +122,32 @@ void add_devices(const PreparedPoint& point, const RunResult& run, Keys& keys) {
   double device_s = 0;
   std::int64_t lost = 0;
   for (std::size_t i = 0; i < run.replicas.size(); ++i) {
-    device_s += seconds(run.replicas[i].up) * deployment_of(point, i).tensor_parallel;
+    device_s += seconds(run.replicas[i].up) * static_cast<double>(devices_of_replica(deployment_of(point, i)));
     lost += run.replicas[i].lost;
   }
   keys.number("device_up_s", device_s);
   keys.count("lost_requests", lost);
 }
 
-void add_work(const PointResult& result, Keys& keys) {
+// Of the time of all stages while a step ran, what they did not work.
+std::optional<double> bubble_share(const PreparedPoint& point, const RunResult& run) {
+  double worked_s = 0, stages_s = 0;
+  for (std::size_t i = 0; i < run.replicas.size(); ++i) {
+    const std::int64_t stages = deployment_of(point, i).parallelism.pipeline;
+    if (stages == 1) continue;
+    worked_s += seconds(run.replicas[i].counters.worked);
+    stages_s += seconds(run.replicas[i].counters.busy) * static_cast<double>(stages);
+  }
+  return stages_s > 0 ? std::optional(1 - worked_s / stages_s) : std::nullopt;
+}
+
+void add_work(const PreparedPoint& point, const PointResult& result, Keys& keys) {
   const Counters& c = result.run.counters;
+  const std::optional<double> bubble = bubble_share(point, result.run);
   keys.number("running_mean_sequences", result.summary.mean_running);
   keys.number("decode_mean_tokens_per_step", result.summary.mean_decode_batch);
   keys.number("busy_share", result.summary.busy_share);
+  keys.number_if(bubble.has_value(), "pipeline_bubble_share", bubble.value_or(0));
   keys.number("host_exposed_s", seconds(c.host));
   keys.count("preemptions", result.run.preemptions);
   keys.count("steps", c.steps);
@@ -170,7 +185,7 @@ std::vector<Metric> metrics_of(const PreparedPoint& point, const PointResult& re
   add_causes(result.summary, keys);
   add_devices(point, result.run, keys);
   add_memory(point, result, keys);
-  add_work(result, keys);
+  add_work(point, result, keys);
   return keys.take();
 }
 

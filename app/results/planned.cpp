@@ -59,12 +59,12 @@ std::string planned_json(const PreparedPoint& point) {
   json["device"] = d.device.name;
   json["dtypes"] = dtypes_json(d.dtypes);
   json["max_model_len_tokens"] = d.replica.max_model_len.count();
-  json["memory_per_device"] = memory_json(d.memory);
+  json["memory_per_device"] = memory_json(tightest(d));
   json["usable_blocks"] = d.replica.usable_blocks.count();
   json["usable_block_tokens"] = d.replica.block_size.count();
   if (point.decode) {
     json["decode_pool"] = {{"device", point.decode->device.name},
-                           {"memory_per_device", memory_json(point.decode->memory)},
+                           {"memory_per_device", memory_json(tightest(*point.decode))},
                            {"usable_blocks", point.decode->replica.usable_blocks.count()}};
   }
   if (point.fleet) {

@@ -53,8 +53,11 @@ std::vector<InputFile> inputs_of(const Study& study, const std::vector<PreparedP
   };
   for (const PreparedPoint& point : points) {
     add("model", point.deployment.model_file);
-    add("device", point.deployment.device_file);
-    if (point.decode) add("device", point.decode->device_file);
+    for (const Deployment* each : {&point.deployment, point.decode ? &*point.decode : nullptr}) {
+      if (each == nullptr) continue;
+      add("device", each->device_file);
+      if (each->profile) add("profile", each->profile_file);
+    }
     if (point.fleet) add("topology", point.fleet->file());
   }
   for (InputFile& file : traces.files()) inputs.push_back(std::move(file));

@@ -19,8 +19,10 @@ struct KindOfData {
 };
 
 const KindOfData& about(DataKind kind) {
-  static const KindOfData kKinds[] = {
-      {"model", "models", ".json"}, {"device", "devices", ".yaml"}, {"topology", "topologies", ".yaml"}};
+  static const KindOfData kKinds[] = {{"model", "models", ".json"},
+                                      {"device", "devices", ".yaml"},
+                                      {"topology", "topologies", ".yaml"},
+                                      {"profile", "devices/profiles", ".json"}};
   return kKinds[static_cast<std::size_t>(kind)];
 }
 

@@ -1,4 +1,4 @@
-// The models, devices and topologies that come with servecast, found by name.
+// The models, devices, profiles and topologies that come with servecast, found by name.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace servecast {
 
-enum class DataKind { kModel, kDevice, kTopology };
+enum class DataKind { kModel, kDevice, kTopology, kProfile };
 
 // Folders searched in turn: $SERVECAST_DATA alone where it is set; otherwise ../share/servecast beside the
 // program, and the source tree it was built from.

@@ -15,6 +15,7 @@
 #include "costmodel/memory.hpp"
 #include "costmodel/model.hpp"
 #include "costmodel/pipeline.hpp"
+#include "costmodel/profile/profile.hpp"
 #include "policies/registry.hpp"
 #include "sim/replica.hpp"
 #include "sim/step.hpp"
@@ -22,20 +23,20 @@
 namespace servecast {
 
 struct Deployment {
-  std::filesystem::path model_file, device_file;
+  std::filesystem::path model_file, device_file, profile_file;
   ModelShape model;  // the whole model
-  ModelShape part;   // what one of its devices holds
   DeviceSheet device;
-  int tensor_parallel = 1;
+  Parallelism parallelism;  // of one replica
   Dtypes dtypes;
   Role role = Role::kBoth;
   int replicas = 1;
   SchedulerOptions policy;  // lengths cut to the model's
-  MemoryPlan memory;        // of one device
+  PipelineMemory memory;    // of one device of each stage
   ReplicaConfig replica;
   std::vector<KvPart> kv_of_block;  // of pools: what moves of one block, from which rank to which
-  double host_per_step_s = 0;
-  double host_per_sequence_s = 0;
+  HostTime host;
+  std::optional<Profile> profile;  // absent: the roofline
+  PhaseScale time_scale;           // of the profile
   std::vector<std::string> notes;  // what a reader of the results must know
 };
 
@@ -55,16 +56,20 @@ struct LargestStep {
 
 // For one run: cost models remember, and are not shared between threads. Throws InputError where the device does not
 // compute what it is asked to. What a placed replica's ranks exchange goes over the topology.
-[[nodiscard]] std::unique_ptr<StepCostModel> make_cost_model(const Deployment& deployment,
-                                                             const std::optional<Placed>& placed = std::nullopt);
+[[nodiscard]] std::unique_ptr<StepExecutor> make_executor(const Deployment& deployment,
+                                                          const std::optional<Placed>& placed = std::nullopt);
 
-// Throws InputError, with the experiment's file, where make_cost_model does.
+// Throws InputError, with the experiment's file, where make_executor does.
 void check_cost_model(const Experiment& experiment, const Deployment& deployment, const Placed& placed);
 
-// How each replica is divided.
-[[nodiscard]] Parallelism parallelism_of(const Deployment& deployment);
+// The plan of the stage whose devices have the least room for KV: it decides for all.
+[[nodiscard]] const MemoryPlan& tightest(const Deployment& deployment);
 
-// Devices of all its replicas.
+// Whether it stands for DistServe's own simulator (deployment.compat).
+[[nodiscard]] bool is_simdistserve(const SchedulerOptions& policy);
+
+// Devices of one of its replicas, and of all.
+[[nodiscard]] std::int64_t devices_of_replica(const Deployment& deployment);
 [[nodiscard]] std::int64_t device_count(const Deployment& deployment);
 
 // Bytes of all devices of the replica that `blocks` of its cache take.

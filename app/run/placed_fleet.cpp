@@ -88,7 +88,7 @@ void PlacedFleet::place(const TopologyChoice& choice, std::span<const Deployment
     pools_.push_back({pool->role, replicas_.size(), replicas_.size() + static_cast<std::size_t>(pool->replicas)});
     while (replicas_.size() < pools_.back().last) {
       try {
-        replicas_.push_back(placer.place(parallelism_of(*pool), pool->device.name));
+        replicas_.push_back(placer.place(pool->parallelism, pool->device.name));
       } catch (const InputError& error) {
         throw InputError(choice.place, fmt::format("no room for replica {}: {}", replicas_.size(), error.what()));
       }
@@ -100,8 +100,8 @@ std::unique_ptr<KvNetwork> PlacedFleet::network(const Deployment& prefill, const
   const auto all = std::span<const PlacedReplica>(replicas_);
   return std::make_unique<KvNetwork>(
       routes_, decode.kv_of_block,
-      KvNetwork::Pool{parallelism_of(prefill), all.subspan(pools_[0].first, pools_[0].last - pools_[0].first)},
-      KvNetwork::Pool{parallelism_of(decode), all.subspan(pools_[1].first, pools_[1].last - pools_[1].first)});
+      KvNetwork::Pool{prefill.parallelism, all.subspan(pools_[0].first, pools_[0].last - pools_[0].first)},
+      KvNetwork::Pool{decode.parallelism, all.subspan(pools_[1].first, pools_[1].last - pools_[1].first)});
 }
 
 std::string PlacedFleet::hosts_of(const PoolPlace& pool) const {

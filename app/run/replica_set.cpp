@@ -8,9 +8,8 @@ namespace servecast {
 
 void ReplicaSet::add(const Deployment& deployment, const PlacedFleet* fleet) {
   for (int i = 0; i < deployment.replicas; ++i) {
-    models_.push_back(
-        make_cost_model(deployment, fleet == nullptr ? std::nullopt : std::optional(fleet->placed(specs_.size()))));
-    executors_.push_back(std::make_unique<PredictedExecutor>(*models_.back()));
+    executors_.push_back(
+        make_executor(deployment, fleet == nullptr ? std::nullopt : std::optional(fleet->placed(specs_.size()))));
     schedulers_.push_back(make_scheduler(deployment.policy, requests_, deployment.role));
     specs_.push_back({deployment.replica, schedulers_.back().get(), executors_.back().get(), nullptr});
     specs_.back().config.record_gaps_from = record_gaps_from_;

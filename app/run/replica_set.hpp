@@ -1,4 +1,4 @@
-// The replicas of one run, each with a scheduler and a cost model of its own, and what joins them.
+// The replicas of one run, each with a scheduler and an executor of its own, and what joins them.
 #pragma once
 
 #include <memory>
@@ -25,8 +25,7 @@ class ReplicaSet {
  private:
   SimTime record_gaps_from_;
   const RequestTable& requests_;
-  std::vector<std::unique_ptr<StepCostModel>> models_;
-  std::vector<std::unique_ptr<PredictedExecutor>> executors_;
+  std::vector<std::unique_ptr<StepExecutor>> executors_;
   std::vector<std::unique_ptr<Scheduler>> schedulers_;
   std::vector<ReplicaSpec> specs_;
 };

@@ -5,6 +5,8 @@
 
 #include "app/run/fleet_plan.hpp"
 #include "app/run/replica_set.hpp"
+#include "policies/disaggregated/simdistserve.hpp"
+#include "sim/client_latency.hpp"
 #include "sim/error.hpp"
 #include "sim/overloaded.hpp"
 
@@ -113,8 +115,9 @@ std::shared_ptr<const PlacedFleet> place(const TopologyChoice& choice, const Pre
 // The links of the topology, or where there is none one link for each pair of replicas.
 std::unique_ptr<TransferNetwork> network_of(const PreparedPoint& prepared, const KvNetwork*& over_topology) {
   if (!prepared.fleet) {
-    const PoolsSection& pools = *prepared.point->experiment.deployment.pools;
-    return std::make_unique<DirectLinks>(pools.bytes_per_s, from_seconds(pools.latency_s));
+    const PoolsSection& pools =
+        *prepared.point->experiment.deployment.pools;  // where nothing moves, without a bandwidth
+    return std::make_unique<DirectLinks>(std::max(pools.bytes_per_s, 1.0), from_seconds(pools.latency_s));
   }
   auto network = prepared.fleet->network(prepared.deployment, *prepared.decode);
   over_topology = network.get();
@@ -129,6 +132,26 @@ void note_links(const PreparedPoint& prepared, const PointResult& result, std::v
                               link_text(prepared.fleet->topology(), result.busiest_link->link),
                               result.busiest_link->share * 100));
 }
+// The workload as it comes to the servers, and what they made of it as the clients saw it.
+class ServedArrivals {
+ public:
+  ServedArrivals(ArrivalSource& workload, const SchedulerOptions& policy, ClientLatency client)
+      : longer_(workload), server_(is_simdistserve(policy) ? longer_ : workload, client), client_(client) {}
+  ServedArrivals(const ServedArrivals&) = delete;
+  ServedArrivals& operator=(const ServedArrivals&) = delete;
+
+  [[nodiscard]] ArrivalSource& source() { return server_; }
+  void settle(RequestTable& requests, RunResult& run) const {
+    if (!client_.any()) return;
+    tell_as_clients_saw(requests, client_);
+    if (!run.stopped_at_horizon) run.ended_at = after(run.ended_at, client_.response);
+  }
+
+ private:
+  OneTokenMore longer_;
+  ArrivalsAtServer server_;
+  ClientLatency client_;
+};
 
 }  // namespace
 
@@ -160,8 +183,10 @@ PointResult run_point(const PreparedPoint& prepared, RequestTable& requests, con
   ReplicaSet replicas(kStart + experiment.summary.warm_up, requests);
   replicas.add(prepared.deployment, prepared.fleet.get());
   if (prepared.decode) replicas.add(*prepared.decode, prepared.fleet.get());
-  const auto router = make_router(asked.router, max_running(prepared.deployment.policy, prepared.deployment.role),
-                                  {experiment.seed, "router"});
+  const Deployment& planned = prepared.deployment;
+  const auto router =
+      make_router(asked.router, max_running_in_all(planned.policy, planned.parallelism.pipeline, planned.role),
+                  {experiment.seed, "router"});
   std::optional<Pools> pools;
   std::optional<PlacedPools> placed;
   const KvNetwork* links = nullptr;
@@ -181,7 +206,9 @@ PointResult run_point(const PreparedPoint& prepared, RequestTable& requests, con
   PointResult result;
   result.axes = prepared.point->axes;
   result.arrivals = experiment.workload.spec.arrivals;
-  result.run = simulate(config, replicas.specs(), *router, requests, *workload, progress);
+  ServedArrivals served(*workload, prepared.deployment.policy, asked.client);
+  result.run = simulate(config, replicas.specs(), *router, requests, served.source(), progress);
+  served.settle(requests, result.run);
   result.summary = summarise(requests, result.run, experiment.summary);
   result.realised = workload->realised();
   if (links != nullptr) result.busiest_link = links->busiest(from_seconds(result.summary.duration_s));

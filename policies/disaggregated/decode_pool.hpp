@@ -12,8 +12,9 @@ namespace servecast {
 // `most_running` run and every one that runs could take a block more. Whom it preempts computes its KV anew here.
 class DecodePool final : public Scheduler {
  public:
-  DecodePool(std::unique_ptr<Scheduler> scheduler, std::int64_t most_running, RunningOrder order)
-      : scheduler_(std::move(scheduler)), most_running_(most_running), order_(order) {}
+  // `each_slot`: so many run in each slot of a pipeline, and not in all together.
+  DecodePool(std::unique_ptr<Scheduler> scheduler, std::int64_t most_running, bool each_slot, RunningOrder order)
+      : scheduler_(std::move(scheduler)), most_running_(most_running), each_slot_(each_slot), order_(order) {}
 
   void next_batch(ReplicaView& replica, SimTime now, Batch& batch) override;
   void on_finish() override { scheduler_->on_finish(); }
@@ -22,6 +23,7 @@ class DecodePool final : public Scheduler {
  private:
   std::unique_ptr<Scheduler> scheduler_;
   std::int64_t most_running_;
+  bool each_slot_;
   RunningOrder order_;
 };
 

@@ -12,6 +12,7 @@ struct DistserveOptions {
   Tokens prefill_max_tokens{8192};  // in one step
   std::int64_t decode_max_batch = 1024;
   Tokens decode_max_tokens{65536};  // in one step: one a sequence
+  bool as_simdistserve = false;     // decode replicas as its authors' simulator has them (simdistserve.hpp)
 };
 
 class DistservePrefill final : public Scheduler {

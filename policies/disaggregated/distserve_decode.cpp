@@ -17,6 +17,7 @@ void DistserveDecode::next_batch(ReplicaView& replica, SimTime /*now*/, Batch& b
 bool DistserveDecode::admit(ReplicaView& replica, Batch& batch) const {
   if (!replica.has_swapped() && !replica.has_ready()) return false;
   const std::int64_t running = replica.running_count();
+  const bool alone = replica.running_in_all() == 0;
   if (running >= options_.decode_max_batch || Tokens{running + 1} > options_.decode_max_tokens) return false;
   const Blocks left = replica.free_blocks() - replica.decode_growth();
   if (replica.has_swapped()) {
@@ -24,11 +25,11 @@ bool DistserveDecode::admit(ReplicaView& replica, Batch& batch) const {
       replica.swap_in(batch);
       return true;
     }
-    if (running > 0 || !replica.has_ready()) return false;
+    if (!alone || !replica.has_ready()) return false;
   }
   const RequestView head = replica.ready_head();
   Blocks need = replica.blocks_of(head.to_prefill());
-  if (running == 0) need -= replica.blocks_of(head.to_prefill() - Tokens{1});
+  if (alone) need -= replica.blocks_of(head.to_prefill() - Tokens{1});
   if (need > left) return false;
   replica.join_ready(RunningOrder::kAdmission);
   return true;

@@ -9,11 +9,13 @@ namespace servecast {
 
 void SarathiScheduler::next_batch(ReplicaView& replica, SimTime, Batch& batch) {
   batch.when_empty = WhenEmpty::kPass;
+  if (prefilled_last_.size() < replica.slots()) prefilled_last_.resize(replica.slots());
+  const std::size_t slot = replica.slot();
   const bool decode_turn =
-      options_.share_step || prefilled_last_ || (replica.prefilling_count() == 0 && !replica.has_waiting());
+      options_.share_step || prefilled_last_[slot] || (replica.prefilling_count() == 0 && !replica.has_waiting());
   if (decode_turn) decode_with_a_spare_block(replica, batch);
   const std::int64_t decodes = batch.decode_all ? replica.decoding_count() : batch.decode_listed;
-  prefilled_last_ = false;
+  prefilled_last_[slot] = false;
   if (!options_.share_step && decodes > 0) {
     batch.blocked_by = Blocker::kBudget;
     return;
@@ -21,7 +23,7 @@ void SarathiScheduler::next_batch(ReplicaView& replica, SimTime, Batch& batch) {
   Tokens left = std::max(Tokens{0}, options_.token_budget - Tokens{decodes});
   continue_prefills(replica, batch, left);
   admit(replica, batch, left);
-  prefilled_last_ = !batch.prefills.empty();
+  prefilled_last_[slot] = !batch.prefills.empty();
   if (batch.empty() && !decode_turn) decode_with_a_spare_block(replica, batch);  // memory let no chunk in
   if (options_.share_step && batch.decode_all && batch.prefills.empty() && replica.prefilling_count() == 0) {
     batch.steady_above = Blocks{1};
@@ -57,7 +59,7 @@ void SarathiScheduler::admit(ReplicaView& replica, Batch& batch, Tokens& left) c
       batch.blocked_by = Blocker::kMemory;
       return;
     }
-    if (replica.running_count() >= options_.max_num_seqs) {
+    if (replica.running_in_all() >= options_.max_num_seqs) {
       batch.blocked_by = Blocker::kSlot;
       return;
     }

@@ -21,14 +21,14 @@ class SarathiScheduler final : public Scheduler {
  public:
   explicit SarathiScheduler(const SarathiOptions& options) : options_(options) {}
   void next_batch(ReplicaView& replica, SimTime now, Batch& batch) override;
-  void restart() override { prefilled_last_ = false; }
+  void restart() override { prefilled_last_.clear(); }
 
  private:
   void continue_prefills(ReplicaView& replica, Batch& batch, Tokens& left);
   void admit(ReplicaView& replica, Batch& batch, Tokens& left) const;
 
   SarathiOptions options_;
-  bool prefilled_last_ = false;
+  std::vector<bool> prefilled_last_;  // by slot of the pipeline
   std::vector<SeqId> unfinished_;
 };
 

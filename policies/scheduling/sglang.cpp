@@ -7,8 +7,10 @@ namespace servecast {
 
 void SglangScheduler::next_batch(ReplicaView& replica, SimTime, Batch& batch) {
   batch.when_empty = WhenEmpty::kPass;
-  if (chunked_ != kNoSeq || (!full_ && replica.has_waiting())) prefill(replica, batch);
-  if (full_) batch.blocked_by = full_of_;
+  if (full_.size() < replica.slots()) full_.resize(replica.slots());
+  const Full& full = full_[replica.slot()];
+  if (chunked_here(replica) || (!full.is && replica.has_waiting())) prefill(replica, batch);
+  if (full.is) batch.blocked_by = full.of;
   if (batch.prefills.empty()) {
     decode(replica, batch);
   } else if (options_.mixed_chunk && replica.decode_growth() <= replica.free_blocks()) {
@@ -33,8 +35,8 @@ SglangScheduler::Room SglangScheduler::room(const ReplicaView& replica) const {
 
 void SglangScheduler::prefill(ReplicaView& replica, Batch& batch) {
   Room left = room(replica);
-  if (chunked_ != kNoSeq) continue_chunked(replica, batch, left);
-  while (chunked_ == kNoSeq && replica.has_waiting() && admit_one(replica, batch, left)) {
+  if (chunked_here(replica)) continue_chunked(replica, batch, left);
+  while (!chunked_here(replica) && replica.has_waiting() && admit_one(replica, batch, left)) {
   }
 }
 
@@ -62,9 +64,9 @@ bool SglangScheduler::admit_one(ReplicaView& replica, Batch& batch, Room& left) 
   const RequestView head = replica.head();
   const Tokens whole = head.to_prefill();
   const Tokens answer = head.max_tokens - head.emitted;
-  if (replica.running_count() >= options_.max_running_requests) {
-    full_ = true;
-    full_of_ = Blocker::kSlot;
+  const auto slots = static_cast<std::int64_t>(replica.slots());
+  if (replica.running_count() >= std::max<std::int64_t>(1, options_.max_running_requests / slots)) {
+    set_full(replica, Blocker::kSlot);
     return false;
   }
   const Tokens need = whole + outstanding(head) + Tokens{replica.block_size()};
@@ -73,8 +75,7 @@ bool SglangScheduler::admit_one(ReplicaView& replica, Batch& batch, Room& left) 
       replica.refuse_head(Refusal::kCache);
       return true;
     }
-    full_ = true;
-    full_of_ = Blocker::kMemory;
+    set_full(replica, Blocker::kMemory);
     return false;
   }
   if (left.chunk <= Tokens{0} || left.input <= Tokens{0}) {
@@ -82,12 +83,17 @@ bool SglangScheduler::admit_one(ReplicaView& replica, Batch& batch, Room& left) 
     return false;
   }
   const Tokens tokens = std::min(whole, left.chunk);
+  if (tokens < whole && chunked_ != kNoSeq) {  // another slot of the pipeline has one that is cut
+    batch.blocked_by = Blocker::kBudget;
+    return false;
+  }
   const SeqId id = replica.admit_head(batch, replica.blocks_of(tokens), tokens, RunningOrder::kAdmission);
   left.chunk -= tokens;
   left.input -= tokens;
   left.total -= static_cast<double>(tokens.count());
   if (tokens < whole) {
     chunked_ = id;
+    chunked_slot_ = replica.slot();
     batch.blocked_by = Blocker::kBudget;
   } else {
     left.total -= static_cast<double>(answer.count());

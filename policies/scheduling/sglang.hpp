@@ -3,6 +3,8 @@
 // decodes that run out of memory are retracted.
 #pragma once
 
+#include <vector>
+
 #include "sim/replica_view.hpp"
 #include "sim/scheduler.hpp"
 
@@ -23,10 +25,17 @@ class SglangScheduler final : public Scheduler {
  public:
   explicit SglangScheduler(const SglangOptions& options) : options_(options), ratio_(options.new_token_ratio) {}
   void next_batch(ReplicaView& replica, SimTime now, Batch& batch) override;
-  void on_finish() override { full_ = false; }
+  void on_finish() override {
+    for (Full& slot : full_) slot.is = false;
+  }
   void restart() override { *this = SglangScheduler(options_); }
 
  private:
+  // The latest attempt found no room; cleared when a request finishes.
+  struct Full {
+    bool is = false;
+    Blocker of = Blocker::kNone;
+  };
   struct Room {
     double total;  // tokens that may still be promised
     Tokens chunk;  // tokens that the step may still prefill
@@ -37,15 +46,19 @@ class SglangScheduler final : public Scheduler {
   void prefill(ReplicaView& replica, Batch& batch);
   void continue_chunked(ReplicaView& replica, Batch& batch, Room& left);
   bool admit_one(ReplicaView& replica, Batch& batch, Room& left);
+  void set_full(const ReplicaView& replica, Blocker of) { full_[replica.slot()] = {true, of}; }
+  [[nodiscard]] bool chunked_here(const ReplicaView& replica) const {
+    return chunked_ != kNoSeq && chunked_slot_ == replica.slot();
+  }
   void decode(ReplicaView& replica, Batch& batch);
   void retract(ReplicaView& replica);
   [[nodiscard]] Tokens outstanding(const RequestView& request) const;
 
   SglangOptions options_;
   double ratio_;
-  bool full_ = false;  // the latest attempt found no room; cleared when a request finishes
-  Blocker full_of_ = Blocker::kNone;
-  SeqId chunked_ = kNoSeq;  // the one prompt that is cut over several steps
+  std::vector<Full> full_;        // by slot of the pipeline
+  SeqId chunked_ = kNoSeq;        // the one prompt that is cut over several steps
+  std::size_t chunked_slot_ = 0;  // and the slot that it is in
 };
 
 }  // namespace servecast

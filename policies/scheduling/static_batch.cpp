@@ -5,6 +5,8 @@
 namespace servecast {
 
 void StaticScheduler::next_batch(ReplicaView& replica, SimTime now, Batch& batch) {
+  if (running_.size() < replica.slots()) running_.resize(replica.slots());
+  Running& mine = running_[replica.slot()];
   if (replica.running_count() == 0) {
     const bool complete = replica.waiting_count() >= options_.batch_size;
     if (replica.has_waiting() && !complete && options_.wait_for_batch > Duration{0}) {
@@ -15,20 +17,19 @@ void StaticScheduler::next_batch(ReplicaView& replica, SimTime now, Batch& batch
         return;
       }
     }
-    form(replica, batch);
+    form(replica, batch, mine);
     return;
   }
   batch.blocked_by = Blocker::kSlot;
   replica.decode_all(batch);
-  longest_ += Tokens{1};
-  if (options_.padding) batch.padding = Batch::Padding{slots_, longest_};
+  mine.longest += Tokens{1};
+  if (options_.padding) batch.padding = Batch::Padding{mine.size, mine.longest};
 }
 
-void StaticScheduler::form(ReplicaView& replica, Batch& batch) {
+void StaticScheduler::form(ReplicaView& replica, Batch& batch, Running& made) const {
   const Blocks each = replica.blocks_of(options_.max_len);
-  slots_ = 0;
-  longest_ = Tokens{0};
-  while (replica.has_waiting() && slots_ < options_.batch_size) {
+  made = {};
+  while (replica.has_waiting() && made.size < options_.batch_size) {
     const RequestView head = replica.head();
     if (each > replica.usable_blocks() || head.prompt + head.max_tokens > options_.max_len) {
       replica.refuse_head(each > replica.usable_blocks() ? Refusal::kCache : Refusal::kReservation);
@@ -39,11 +40,11 @@ void StaticScheduler::form(ReplicaView& replica, Batch& batch) {
       break;
     }
     replica.admit_head(batch, each, head.to_prefill(), RunningOrder::kArrival);
-    longest_ = std::max(longest_, head.to_prefill());
-    ++slots_;
+    made.longest = std::max(made.longest, head.to_prefill());
+    ++made.size;
   }
   if (replica.has_waiting() && batch.blocked_by == Blocker::kNone) batch.blocked_by = Blocker::kSlot;
-  if (options_.padding && slots_ > 0) batch.padding = Batch::Padding{slots_, longest_};
+  if (options_.padding && made.size > 0) batch.padding = Batch::Padding{made.size, made.longest};
 }
 
 }  // namespace servecast

@@ -1,6 +1,9 @@
 // Request-level batching as in FasterTransformer (schedulers.md C.1): a batch runs to the end of its longest
 // answer; nobody joins it, and all its memory is held until then.
+// A pipeline has a batch in each slot, as FasterTransformer's micro-batches.
 #pragma once
+
+#include <vector>
 
 #include "sim/replica_view.hpp"
 #include "sim/scheduler.hpp"
@@ -19,14 +22,18 @@ class StaticScheduler final : public Scheduler {
  public:
   explicit StaticScheduler(const StaticOptions& options) : options_(options) {}
   void next_batch(ReplicaView& replica, SimTime now, Batch& batch) override;
-  void restart() override { slots_ = 0; }
+  void restart() override { running_.clear(); }
 
  private:
-  void form(ReplicaView& replica, Batch& batch);
+  struct Running {
+    std::int64_t size = 0;
+    Tokens longest;  // context of its longest member
+  };
+
+  void form(ReplicaView& replica, Batch& batch, Running& made) const;
 
   StaticOptions options_;
-  std::int64_t slots_ = 0;  // of the batch that runs
-  Tokens longest_;          // context of its longest slot
+  std::vector<Running> running_;  // the batch in each slot of the pipeline
 };
 
 }  // namespace servecast

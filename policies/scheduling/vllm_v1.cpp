@@ -70,12 +70,14 @@ void VllmV1Scheduler::schedule_from(ReplicaView& replica, Batch& batch, Tokens& 
 
 void VllmV1Scheduler::admit(ReplicaView& replica, Batch& batch, Tokens budget) const {
   const Blocks watermark = watermark_blocks(replica, options_.watermark);
+  // Prompts that slots of a pipeline have begun side by side could take each other's memory for ever.
+  const Blocks promised = replica.slots() > 1 ? replica.promised_elsewhere() : Blocks{0};
   while (replica.has_waiting()) {
     if (budget <= Tokens{0}) {
       batch.blocked_by = Blocker::kBudget;
       return;
     }
-    if (replica.running_count() >= options_.max_num_seqs) {
+    if (replica.running_in_all() >= options_.max_num_seqs) {
       batch.blocked_by = Blocker::kSlot;
       return;
     }
@@ -97,8 +99,8 @@ void VllmV1Scheduler::admit(ReplicaView& replica, Batch& batch, Tokens budget) c
     const Tokens tokens = alone ? wanted : std::min(wanted, budget);
     const Blocks need = replica.blocks_of(tokens);
     const Blocks must_fit = options_.reserve_full_isl ? replica.blocks_of(whole) : need;
-    const Blocks spare = replica.running_count() > 0 ? watermark : Blocks{0};
-    if (must_fit + spare > replica.free_blocks()) {
+    const Blocks spare = replica.running_in_all() > 0 ? watermark : Blocks{0};
+    if (must_fit + spare + promised > replica.free_blocks()) {
       batch.blocked_by = Blocker::kMemory;
       return;
     }

@@ -47,6 +47,23 @@ TEST_CASE("model needs no device for parameters, and names the devices that a la
   CHECK(folder.run("model llama-3.1-70b --device h100-sxm --tp 2").code == 0);
 }
 
+TEST_CASE("model shows a pipeline: the fullest stage's memory, a step through all stages, and tokens with all full") {
+  const Folder folder;
+  const Ran text = folder.run("model llama-3.1-8b --device h100-sxm --pp 3");
+  REQUIRE_MESSAGE(text.code == 0, text.err);
+  CHECK(text.out.find("memory of h100-sxm, stage 1 of 3, the fullest") != std::string::npos);
+  const auto decode = [&](const std::string& pp) {
+    const Ran ran = folder.run("model llama-3.1-8b --device h100-sxm --batch 8 --json --pp " + pp);
+    REQUIRE_MESSAGE(ran.code == 0, ran.err);
+    return Json::parse(ran.out)["decode"][0];
+  };
+  const Json one = decode("1"), two = decode("2");
+  CHECK(two["step_s"].get<double>() > one["step_s"].get<double>());
+  CHECK(two["tokens_per_s"].get<double>() > 1.5 * one["tokens_per_s"].get<double>());
+  CHECK(two["tokens_per_s"].get<double>() < 2 * one["tokens_per_s"].get<double>());
+  CHECK(folder.run("model llama-3.1-8b --device h100-sxm --pp 33").code == 2);
+}
+
 TEST_CASE("a trace that is converted says the same") {
   const Folder folder;
   folder.write("in.csv", "arrival_s,prompt_tokens,output_tokens\n0,100,5\n1.5,200,7\n4,300,9\n");

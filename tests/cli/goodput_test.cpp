@@ -45,6 +45,31 @@ TEST_CASE("a rate of `goodput` is searched before the point runs") {
   for (const auto& point : json["points"]) CHECK(point["slo_attainment_share"] >= 0.9);
 }
 
+TEST_CASE("--placement ranks every placement that fits by goodput per GPU, and counts those that do not") {
+  const Folder folder;
+  folder.write("g.yaml",
+               "servecast: 1\nmodel: opt-13b\nprofile: opt-13b-a100-80g-distserve-tp{tensor_parallel}\n"
+               "workload: {lengths: {prompt: {fixed: 300}, output: {fixed: 40}}, arrivals: {poisson: {rate: 4}}, "
+               "requests: 200}\n"
+               "deployment:\n  policy: distserve\n  compat: simdistserve\n  pools: {prefill: {replicas: 1}}\n"
+               "slo: {ttft_s: 0.2, tpot_s: 0.1}\n");
+  const Ran ran = folder.run("goodput g.yaml --placement 4 --seeds 1 --out found");
+  REQUIRE_MESSAGE(ran.code == 0, ran.err);
+  CHECK(ran.out.find("- 20 points: every placement on at most 4 GPUs that fits") != std::string::npos);
+  CHECK(ran.out.find("- 1 placement left out: prefill TP3: ") != std::string::npos);
+  const auto json = nlohmann::json::parse(folder.read("found/goodput.json"));
+  REQUIRE(json["points"].size() == 20);
+  double before = 1e9;
+  for (const auto& point : json["points"]) {
+    const double rate = point["goodput_requests_per_s_per_gpu"];
+    CHECK(rate <= before);
+    CHECK(point["gpus"] <= 4);
+    before = rate;
+  }
+  CHECK(json["points"][0]["axes"].contains("prefill"));
+  CHECK(folder.read("found/placements.csv").starts_with("rank,prefill,decode,gpus,goodput_requests_per_s_per_gpu"));
+}
+
 TEST_CASE("goodput without an SLO, or without a rate, is refused by name") {
   const Folder folder;
   folder.write("g.yaml", experiment());

@@ -41,10 +41,10 @@ struct SeenStep {
 struct Seen final : RunObserver {
   void planned(const PlannedStep& step, std::span<const std::uint32_t> emitters, const ReplicaState& state) override {
     steps.push_back({step.chunks, step.prefills, step.decode_count, {emitters.begin(), emitters.end()}});
-    most_running = std::max(most_running, state.running.size());
+    most_running = std::max(most_running, state.running);
     std::int64_t decoding = 0;
     std::int64_t stored = 0;
-    for (SeqId id = state.running.first(); id != kNoSeq; id = state.sequences[id].next) {
+    for (SeqId id = state.lane->running.first(); id != kNoSeq; id = state.sequences[id].next) {
       const Sequence& sequence = state.sequences[id];
       if (sequence.phase != Sequence::Phase::kDecode) return;  // a prompt's blocks may be taken ahead of its tokens
       ++decoding;

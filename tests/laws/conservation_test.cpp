@@ -12,16 +12,23 @@ using namespace servecast::test;
 
 namespace {
 
+struct Way {
+  bool async;
+  std::size_t stages;
+};
+
 template <class F>
 void for_random_runs(const char* purpose, int runs, F check) {
-  for (const bool async : {false, true}) {
+  for (const auto [async, stages] : {Way{false, 1}, Way{true, 1}, Way{false, 2}, Way{false, 4}}) {
     for (const SchedulerOptions& options : small_schedulers()) {
       RandomStream random = stream(11, purpose);
       for (int i = 0; i < runs; ++i) {
         LawCase what{options, random_arrivals(random, 60, 100, 50, 12'000'000), draw(random, 12, 60), 16, async};
+        what.stages = stages;
         if (draw(random, 0, 1) == 0) what.block_size = 4, what.blocks *= 4;
         CAPTURE(scheduler_name(options));
         CAPTURE(async);
+        CAPTURE(stages);
         CAPTURE(i);
         LawRun out;
         run(what, out);

@@ -108,6 +108,23 @@ TEST_CASE("a decode stretch gives what step by step gives, to the last bit") {
   }
 }
 
+TEST_CASE("one stage as a pipeline gives what a replica without one gives, to the last bit") {
+  RandomStream random = stream(12, "one stage");
+  for (const SchedulerOptions& options : small_schedulers()) {
+    for (int i = 0; i < 12; ++i) {
+      LawCase what{options, random_arrivals(random, 60, 60, 300, i % 2 == 0 ? 12'000'000 : 400'000'000),
+                   draw(random, 30, 200)};
+      what.sample_every = Duration{3'000'000};
+      LawRun plain, pipelined;
+      run(what, plain, false);
+      what.as_pipeline = true;
+      run(what, pipelined, false);
+      CAPTURE(scheduler_name(options));
+      CHECK(same(plain, pipelined));
+    }
+  }
+}
+
 // Ends bring arrivals, at once or later: into the middle of what would be a stretch.
 TEST_CASE("a decode stretch gives what step by step gives when clients wait for their answers") {
   class Loop final : public ArrivalSource {

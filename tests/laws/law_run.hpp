@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "policies/registry.hpp"
+#include "sim/pipelined_executor.hpp"
 #include "sim/random.hpp"
 #include "sim/simulation.hpp"
 
@@ -19,6 +20,25 @@ class LinearSteps final : public StepCostModel {
     for (const PrefillChunk& chunk : shape.prefills) tokens += chunk.tokens.count();
     return {Duration{1'000'003 + 20'011 * tokens + 7 * shape.decode_context.count()}, Duration{10'007}};
   }
+};
+
+// The same, each stage a share of it; the last one has more.
+class LinearStages final : public StageCostModel {
+ public:
+  LinearStages(std::size_t stages, Duration handoff, Duration host) : stages_(stages), handoff_(handoff), host_(host) {}
+  [[nodiscard]] std::size_t stages() const override { return stages_; }
+  StepCost stage_cost(std::size_t stage, const StepShape& shape) override {
+    const Duration whole = model_.cost(shape).device;
+    const bool last = stages_ > 1 && stage + 1 == stages_;
+    return {whole / static_cast<std::int64_t>(stages_) + Duration{last ? 101'003 : 0},
+            stage == 0 ? host_ : Duration{0}};
+  }
+  Duration handoff_time(std::size_t, const StepShape&) override { return handoff_; }
+
+ private:
+  LinearSteps model_;
+  std::size_t stages_;
+  Duration handoff_, host_;
 };
 
 class GivenArrivals final : public ArrivalSource {
@@ -51,11 +71,11 @@ struct Watcher final : RunObserver {
     w.decodes = step.decode_count;
     w.emitters.assign(emitters.begin(), emitters.end());
     // After a step is planned: KV of all but the newest token (of those past their prefill).
-    for (SeqId id = state.running.first(); id != kNoSeq; id = state.sequences[id].next) {
+    for (SeqId id = state.lane->running.first(); id != kNoSeq; id = state.sequences[id].next) {
       const Sequence& sequence = state.sequences[id];
       const Request& request = state.requests[sequence.request];
       if (sequence.phase != Sequence::Phase::kDecode) continue;
-      const std::int64_t emitted = request.emitted + state.cohort.planned(sequence);
+      const std::int64_t emitted = request.emitted + state.lane->cohort.planned(sequence);
       // The observer sees decodes before they advance: the coming token is not yet counted on either side.
       if (state.stored_tokens(sequence) != request.prompt + emitted - 1) ++wrong_contexts;
     }
@@ -81,6 +101,9 @@ struct LawCase {
   bool name_blocks = false;
   std::optional<SimTime> horizon = std::nullopt;
   Duration sample_every = std::chrono::seconds{1};
+  std::size_t stages = 1;
+  bool as_pipeline = false;
+  Duration handoff{30'011}, host{10'007};  // of a pipeline
 };
 
 struct LawRun {
@@ -98,6 +121,10 @@ inline SimulationConfig config_of(const LawCase& what) {
   config.replica.hold_until_batch_end = needs.hold_until_batch_end;
   config.replica.deliver_at_batch_end = needs.deliver_at_batch_end;
   config.replica.async_scheduling = what.async;
+  config.replica.fills_on_arrival = needs.fills_on_arrival;
+  config.replica.chunks_follow = needs.chunks_follow;
+  config.replica.stages = what.stages;
+  config.replica.as_pipeline = what.as_pipeline;
   config.replica.name_blocks = what.name_blocks;
   config.replica.check_every = 1;
   config.replica.sample_every = what.sample_every;
@@ -108,7 +135,10 @@ inline SimulationConfig config_of(const LawCase& what) {
 inline void run(const LawCase& what, LawRun& out, bool watched = true) {
   GivenArrivals source(what.arrivals);
   LinearSteps model;
-  PredictedExecutor executor(model);
+  PredictedExecutor plain(model);
+  LinearStages stages(what.stages, what.handoff, what.host);
+  PipelinedExecutor pipelined(stages);
+  StepExecutor& executor = what.stages == 1 && !what.as_pipeline ? static_cast<StepExecutor&>(plain) : pipelined;
   const auto scheduler = make_scheduler(what.options, out.requests);
   out.result = simulate(config_of(what), out.requests, source, *scheduler, executor, watched ? &out.watcher : nullptr);
 }

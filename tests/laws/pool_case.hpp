@@ -21,6 +21,7 @@ struct PoolCase {
   std::optional<SimTime> horizon = {};
   const Membership* membership = nullptr;
   bool over_topology = false;  // else every pair of replicas has a link of its own
+  std::size_t stages = 1;      // of every replica
 };
 
 inline constexpr std::int64_t kBlockBytes = 1'000'000;
@@ -64,7 +65,8 @@ class Star {
 inline void run(const PoolCase& what, ClusterRun& out, bool watched = true) {
   const std::size_t count = what.prefills + what.decodes;
   std::vector<LinearSteps> models(count);
-  std::vector<std::unique_ptr<PredictedExecutor>> executors;
+  std::vector<LinearStages> stages(count, LinearStages(what.stages, Duration{30'011}, Duration{10'007}));
+  std::vector<std::unique_ptr<StepExecutor>> executors;
   std::vector<std::unique_ptr<Scheduler>> schedulers;
   std::vector<ReplicaSpec> specs;
   out.watchers.resize(count);
@@ -72,6 +74,7 @@ inline void run(const PoolCase& what, ClusterRun& out, bool watched = true) {
     const Role role = i < what.prefills ? Role::kPrefill : Role::kDecode;
     LawCase alone;
     alone.options = what.options;
+    alone.stages = what.stages;
     alone.blocks = role == Role::kPrefill ? what.prefill_blocks : what.decode_blocks;
     ReplicaConfig config = config_of(alone).replica;
     config.role = role;
@@ -79,7 +82,11 @@ inline void run(const PoolCase& what, ClusterRun& out, bool watched = true) {
     config.block_bytes = Bytes{kBlockBytes / (replica_needs(what.options).slots ? 16 : 1)};
     config.host_blocks = Blocks{100'000};
     config.swap_per_block = Duration{100'000};
-    executors.push_back(std::make_unique<PredictedExecutor>(models[i]));
+    if (what.stages == 1) {
+      executors.push_back(std::make_unique<PredictedExecutor>(models[i]));
+    } else {
+      executors.push_back(std::make_unique<PipelinedExecutor>(stages[i]));
+    }
     schedulers.push_back(make_scheduler(what.options, out.requests, role));
     specs.push_back({config, schedulers.back().get(), executors.back().get(), watched ? &out.watchers[i] : nullptr});
   }

@@ -23,6 +23,7 @@ void for_random_pools(const char* purpose, F check) {
                     random_arrivals(random, 120, 100, 50, 5'000'000)};
       what.prefill_blocks = draw(random, 12, 40);
       what.decode_blocks = draw(random, 24, 70);  // a request takes 10 at most, and is counted twice
+      what.stages = static_cast<std::size_t>(1 + i / 3);
       what.pull.overlapped = i % 2 == 1;
       what.pull.waiting_share = draw(random, 0, 1) == 0 ? 0.05 : 0.5;
       what.over_topology = i >= 4;

@@ -1,11 +1,13 @@
 // Runs small specs whose steps all last equally long and writes down what happened, step by step.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "policies/registry.hpp"
+#include "sim/pipelined_executor.hpp"
 #include "sim/simulation.hpp"
 
 namespace servecast::test {
@@ -23,6 +25,8 @@ struct Spec {
   SchedulerOptions options;
   bool async = false;
   std::int64_t step_seconds = 1;
+  std::vector<std::int64_t> stage_seconds = {};  // of a pipeline; empty: none
+  std::int64_t handoff_seconds = 0;              // between its stages
 };
 
 class ListSource final : public ArrivalSource {
@@ -47,6 +51,21 @@ class EqualSteps final : public StepCostModel {
 
  private:
   Duration length_;
+};
+
+class GivenStages final : public StageCostModel {
+ public:
+  GivenStages(const std::vector<std::int64_t>& lengths_s, std::int64_t handoff_s)
+      : lengths_s_(lengths_s), handoff_(std::chrono::seconds{handoff_s}) {}
+  [[nodiscard]] std::size_t stages() const override { return lengths_s_.size(); }
+  StepCost stage_cost(std::size_t stage, const StepShape&) override {
+    return {std::chrono::seconds{lengths_s_[stage]}, Duration{0}};
+  }
+  Duration handoff_time(std::size_t, const StepShape&) override { return handoff_; }
+
+ private:
+  const std::vector<std::int64_t>& lengths_s_;
+  Duration handoff_;
 };
 
 struct Log final : RunObserver {
@@ -92,14 +111,21 @@ inline Outcomes run(const Spec& spec, RequestTable& table) {
   config.replica.hold_until_batch_end = needs.hold_until_batch_end;
   config.replica.deliver_at_batch_end = needs.deliver_at_batch_end;
   config.replica.async_scheduling = spec.async;
+  config.replica.fills_on_arrival = needs.fills_on_arrival;
+  config.replica.chunks_follow = needs.chunks_follow;
+  config.replica.stages = std::max<std::size_t>(1, spec.stage_seconds.size());
   config.replica.check_every = 1;
   ListSource source(spec.requests);
+  const std::vector<std::int64_t> one{spec.step_seconds};
   EqualSteps model(spec.step_seconds);
   PredictedExecutor executor(model);
+  GivenStages stages(spec.stage_seconds.empty() ? one : spec.stage_seconds, spec.handoff_seconds);
+  PipelinedExecutor pipelined(stages);
+  StepExecutor& runs = spec.stage_seconds.empty() ? static_cast<StepExecutor&>(executor) : pipelined;
   const auto scheduler = make_scheduler(spec.options, table);
   Log log(spec.requests);
   Outcomes out;
-  out.result = simulate(config, table, source, *scheduler, executor, &log);
+  out.result = simulate(config, table, source, *scheduler, runs, &log);
   out.emitted_at = log.emitted_at;
   out.steps = log.steps;
   return out;

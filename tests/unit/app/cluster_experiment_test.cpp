@@ -82,6 +82,49 @@ TEST_CASE("replicas that are taken in turn share what comes, and summary.json sa
   CHECK(json.at("busy_share").get<double>() == doctest::Approx(busy));
 }
 
+// Ten requests come within a second to a deployment that is fast enough; three stages of 11, 11 and 10 layers.
+TEST_CASE("a pipeline serves every request on the devices of all its stages, and says what they did not work") {
+  const auto served = [](const std::string& keys) {
+    GridPoint point;
+    point.experiment = experiment(kHead + kDrawn + "deployment: {policy: orca, " + keys + "}\n");
+    TraceCache traces;
+    const PreparedPoint prepared = prepare_point(point, traces);
+    RequestTable requests;
+    const PointResult result = run_point(prepared, requests);
+    return nlohmann::json::parse(summary_json(prepared, result));
+  };
+  const auto json = served("tensor_parallel: 2, pipeline_parallel: 3");
+  CHECK(json.at("devices") == 6);
+  CHECK(json.at("completed_requests") == 40);
+  const double bubble = json.at("pipeline_bubble_share").get<double>();
+  CHECK(bubble > 0.1);  // with fewer than three batches of one size there must be some
+  CHECK(bubble < 0.7);  // one batch alone would leave two thirds
+  CHECK(served("tensor_parallel: 2").at("pipeline_bubble_share").is_null());
+}
+
+TEST_CASE("a pipeline in pools: each pool has its own, and each device gets what it holds") {
+  GridPoint point;
+  point.experiment = experiment(kHead + kDrawn +
+                                "deployment: {policy: vllm-v1, pools: {prefill: {pipeline_parallel: 2}, decode: "
+                                "{pipeline_parallel: 4}, transfer: {bytes_per_s: 1e10}}}\n");
+  TraceCache traces;
+  const PreparedPoint prepared = prepare_point(point, traces);
+  CHECK(prepared.deployment.parallelism.pipeline == 2);
+  REQUIRE(prepared.decode);
+  CHECK(prepared.decode->parallelism.pipeline == 4);
+  CHECK(device_count(prepared) == 6);
+  RequestTable requests;
+  const PointResult result = run_point(prepared, requests);
+  CHECK(result.summary.completed == 40);
+  CHECK(result.run.moved.arrived == result.run.moved.started);
+}
+
+TEST_CASE("a pipeline that plans ahead is refused by name") {
+  CHECK(error_of(deployed("pipeline_parallel: 2, async_scheduling: true")).find("does not go with pipeline_parallel") !=
+        std::string::npos);
+  CHECK(error_of(deployed("pipeline_parallel: 0")).find("deployment.pipeline_parallel") != std::string::npos);
+}
+
 TEST_CASE("pools have replicas, devices and parallelism of their own, and the rest from the deployment") {
   const std::string transfer = "transfer: {bytes_per_s: 1e9}";
   const DeploymentSection d = deployment(

@@ -31,10 +31,11 @@ std::string message_of(const Experiment& e) {
 
 TEST_CASE("the memory of one device is weights, activations, reserve and KV cache, and nothing else") {
   const Deployment d = plan_deployment(experiment("llama-3.1-8b", "h100-sxm"));
-  CHECK(d.memory.weights == Bytes{2 * 8'030'261'248});  // 8,030,261,248 parameters in bf16
-  CHECK(d.memory.usable == d.memory.weights + d.memory.activations + d.memory.reserve + d.memory.kv);
-  CHECK(d.memory.block_bytes == Bytes{16 * 131'072});  // 2 · 8 heads · 128 · 2 bytes · 32 layers a token
-  CHECK(d.replica.usable_blocks.count() == d.memory.kv.count() / (16 * 131'072));
+  const MemoryPlan& memory = tightest(d);
+  CHECK(memory.weights == Bytes{2 * 8'030'261'248});  // 8,030,261,248 parameters in bf16
+  CHECK(memory.usable == memory.weights + memory.activations + memory.reserve + memory.kv);
+  CHECK(memory.block_bytes == Bytes{16 * 131'072});  // 2 · 8 heads · 128 · 2 bytes · 32 layers a token
+  CHECK(d.replica.usable_blocks.count() == memory.kv.count() / (16 * 131'072));
   CHECK(d.replica.max_model_len == Tokens{131'072});
 }
 
@@ -59,6 +60,39 @@ TEST_CASE("KV bytes of a replica are those of all its devices") {
   CHECK(kv_bytes_of(d, 10) == doctest::Approx(10 * 16 * 131'072.0));
   Experiment slots = experiment("llama-3.1-8b", "h100-sxm", OrcaOptions{});
   CHECK(kv_bytes_of(plan_deployment(slots), 10) == doctest::Approx(10 * 131'072.0));
+}
+
+// Of 32 layers each of three stages has 11, 11 and 10 (vLLM's rule), 16 tokens of 4,096 bytes a layer. The last stage
+// has the LM head, the first the embedding (each 128,256 · 4,096 parameters), so the middle one has room to spare.
+TEST_CASE("the stage of a pipeline with the least room decides how many blocks there are") {
+  Experiment e = experiment("llama-3.1-8b", "h100-sxm");
+  e.deployment.pipeline_parallel = 3;
+  const Deployment d = plan_deployment(e);
+  REQUIRE(d.memory.stages.size() == 3);
+  CHECK(d.memory.stages[1].block_bytes == Bytes{16 * 11 * 4'096});
+  CHECK(d.memory.stages[2].block_bytes == Bytes{16 * 10 * 4'096});
+  CHECK(d.memory.fullest == 0);
+  CHECK(d.memory.stages[0].blocks < d.memory.stages[1].blocks);
+  CHECK(d.replica.usable_blocks == d.memory.stages[0].blocks);
+  CHECK(d.replica.stages == 3);
+  CHECK(device_count(d) == 3);
+  CHECK(kv_bytes_of(d, 10) == doctest::Approx(10 * 16 * 131'072.0));
+  CHECK(describe_memory(d).find("on 3 stages of 1 x h100-sxm") != std::string::npos);
+  CHECK(describe_memory(d).find("on each of stage 1, the fullest: weights") != std::string::npos);
+}
+
+TEST_CASE("slots of a pipeline are what every stage has room for") {
+  Experiment e = experiment("llama-3.1-8b", "h100-sxm", OrcaOptions{});
+  e.deployment.pipeline_parallel = 3;
+  const Deployment d = plan_deployment(e);
+  for (const MemoryPlan& stage : d.memory.stages) CHECK(Tokens{d.replica.usable_blocks.count()} <= stage.slots());
+  CHECK(Tokens{d.replica.usable_blocks.count()} == d.memory.stages[0].slots());
+}
+
+TEST_CASE("more stages than layers are refused by name") {
+  Experiment e = experiment("llama-3.1-8b", "h100-sxm");
+  e.deployment.pipeline_parallel = 33;
+  CHECK(message_of(e).find("pipeline_parallel: 33 stages exceed the 32 layers") != std::string::npos);
 }
 
 TEST_CASE("a model that does not fit is refused before the first event, and by how much") {

@@ -78,8 +78,9 @@ deployment:
   CHECK(d.memory_utilisation == 0.85);
   CHECK(d.memory_reserve == Bytes{2'000'000'000});
   CHECK(d.kv_blocks == Blocks{12345});
-  CHECK(d.host_per_step_s == 0.002);
-  CHECK(d.host_per_sequence_s == 1e-5);
+  CHECK(d.host.per_step == std::chrono::milliseconds{2});
+  CHECK(d.host.per_sequence == std::chrono::microseconds{10});
+  CHECK_FALSE(d.host.decode_only);
 }
 
 TEST_CASE("objectives, window, horizon, name and seed arrive where they belong") {

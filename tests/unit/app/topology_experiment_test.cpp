@@ -137,7 +137,7 @@ TEST_CASE("an all-reduce costs what it sends over the links between the GPUs tha
   const auto group = std::make_shared<Collectives>(prepared.fleet->routes(), placed.replica.stages.front(),
                                                    CustomAllReduce::of(d.device));
   RooflineModel model(d.model, d.device, d.dtypes, Sharding{16}, HostTime{}, Interconnect{group, nullptr});
-  CHECK(make_cost_model(d, placed)->cost(shape).device == model.cost(shape).device);
+  CHECK(make_executor(d, placed)->start(StepId{0}, shape, kStart)->length == model.cost(shape).device);
   CHECK(refused(deployed("  tensor_parallel: 16\n")).find("exceed the 8 devices") != std::string::npos);
 }
 
@@ -204,6 +204,32 @@ TEST_CASE("a topology of one fat link is the link between a pair") {
   CHECK(apart("transfer_mean_s") <= 1.1e-9);
   CHECK(apart("transfer_max_s") <= 1.1e-9);
   CHECK(apart("e2e_mean_s") <= 40 * 1.1e-9);
+}
+
+// A step through the empty pipeline lasts as long as both stages and the way between them.
+TEST_CASE("the stages of a pipeline stand on the topology, and what they hand on goes over its links") {
+  const auto length = [](const std::string& topology) {
+    GridPoint point;
+    point.experiment = experiment(deployed(topology + "  tensor_parallel: 4\n  pipeline_parallel: 2\n"));
+    TraceCache traces;
+    const PreparedPoint prepared = prepare_point(point, traces);
+    REQUIRE(prepared.fleet);
+    const Placed placed = prepared.fleet->placed(0);
+    REQUIRE(placed.replica.stages.size() == 2);
+    StepShape shape;
+    shape.decode_sequences = shape.sampled_rows = 8;
+    shape.decode_context = shape.decode_window_context = Tokens{8000};
+    const Deployment& d = prepared.deployment;
+    PipelineModel model(d.model, d.device, d.dtypes, d.parallelism, HostTime{}, placed);
+    const Duration expected =
+        model.stage_cost(0, shape).device + model.handoff_time(0, shape) + model.stage_cost(1, shape).device;
+    CHECK(make_executor(d, placed)->start(StepId{0}, shape, kStart)->length == expected);
+    return expected;
+  };
+  CHECK(length("  topology: dgx-h100\n") > Duration{0});
+  const auto summary = summary_of(deployed("  topology: dgx-h100\n  tensor_parallel: 4\n  pipeline_parallel: 2\n"));
+  CHECK(summary.at("devices") == 8);
+  CHECK(summary.at("completed_requests") == 40);
 }
 
 TEST_CASE("with one pool nothing crosses the links but all-reduces") {
