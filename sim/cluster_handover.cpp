@@ -21,7 +21,7 @@ void Cluster::make_decode(const ClusterConfig& config) {
 }
 
 void Cluster::place(std::uint32_t request) {
-  const Placement at = decode_->placing->dispatcher.place(routed(request), loads_.view());
+  const Destinations at = decode_->placing->dispatcher.place(routed(request), loads_.view());
   requests_[request].leaves = at.prefill != at.decode;
   requests_[request].decodes_at = at.decode;
   send(at.prefill, request);

@@ -8,7 +8,7 @@
 
 namespace servecast {
 
-struct Placement {
+struct Destinations {
   ReplicaId prefill, decode;  // may be the same
 };
 
@@ -23,7 +23,7 @@ class Dispatcher {
   virtual ~Dispatcher() = default;
 
   // `waiting`: the requests in each replica's queue, not started, as it reports.
-  virtual Placement place(const RoutedRequest& request, const RouterView& waiting) = 0;
+  virtual Destinations place(const RoutedRequest& request, const RouterView& waiting) = 0;
   // In order of time. kMoved only where it is decoded elsewhere; of two at one instant any may be told first.
   virtual void reached(RequestId request, Milestone milestone) = 0;
 };

@@ -9,6 +9,7 @@
 #include "costmodel/collectives.hpp"
 #include "costmodel/model_config.hpp"
 #include "costmodel/pipeline.hpp"
+#include "costmodel/profile/equal_stages.hpp"
 #include "costmodel/profile/simdistserve.hpp"
 #include "costmodel/roofline.hpp"
 #include "sim/error.hpp"

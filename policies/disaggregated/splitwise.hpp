@@ -69,7 +69,7 @@ class SplitwiseDispatcher final : public Dispatcher {
   // By replica.
   SplitwiseDispatcher(const SplitwiseOptions& options, const std::vector<Machine>& machines);
 
-  Placement place(const RoutedRequest& request, const RouterView& waiting) override;
+  Destinations place(const RoutedRequest& request, const RouterView& waiting) override;
   void reached(RequestId request, Milestone milestone) override;
 
  private:
@@ -82,7 +82,7 @@ class SplitwiseDispatcher final : public Dispatcher {
     std::int64_t open = 0;  // prompts and answers placed there that have not ended
   };
   struct Placed {
-    Placement at;
+    Destinations at;
     Tokens prompt, whole;
     bool prefilled = false, moved = false;
   };

@@ -12,7 +12,7 @@ SplitwiseDispatcher::SplitwiseDispatcher(const SplitwiseOptions& options, const 
   }
 }
 
-Placement SplitwiseDispatcher::place(const RoutedRequest& request, const RouterView& waiting) {
+Destinations SplitwiseDispatcher::place(const RoutedRequest& request, const RouterView& waiting) {
   const Tokens whole = request.prompt + request.max_tokens;
   std::optional<ReplicaId> prompt = prompt_machine(request.prompt, waiting);
   std::optional<ReplicaId> token = token_machine(whole);
@@ -23,7 +23,7 @@ Placement SplitwiseDispatcher::place(const RoutedRequest& request, const RouterV
     if (token) give_back(*token);
     prompt = token = least(std::nullopt, &Book::pending);
   }
-  const Placement at{*prompt, *token};
+  const Destinations at{*prompt, *token};
   open(request.id, {at, request.prompt, whole});
   return at;
 }

@@ -20,7 +20,7 @@ class Cluster {
   // "0>2": prefilled at machine 0, decoded at machine 2.
   std::string place(std::int64_t prompt, std::int64_t output) {
     const RoutedRequest request{RequestId{placed_++}, kStart, Tokens{prompt}, Tokens{output}, 0};
-    const Placement at = dispatcher_.place(request, loads_.view());
+    const Destinations at = dispatcher_.place(request, loads_.view());
     return std::to_string(index_of(at.prefill)) + ">" + std::to_string(index_of(at.decode));
   }
   void queue(std::uint32_t machine, std::int64_t requests) { loads_.waiting(ReplicaId{machine}, requests); }
