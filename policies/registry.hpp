@@ -37,7 +37,7 @@ struct ReplicaNeeds {
   bool deliver_at_batch_end = false;
   bool fills_on_arrival = true, chunks_follow = false;  // as ReplicaConfig's
   bool pools = false;                                   // prefill and decode need replicas of their own
-  bool places = false;  // and where a request goes in both is decided when it arrives
+  bool places = false;                                  // and where a request goes in both is decided when it arrives
   bool one_place =
       false;  // prefill and decode can't have replicas of their own: memory is held to a batch's or answer's end
 };

@@ -17,7 +17,8 @@ void Replica::hand_over(SeqId id, SimTime now) {
   state_.requests[index].time_in(Cause::kTransferWait) -= now.time_since_epoch();
   const Tokens context{sequence.computed};
   const Bytes bytes = config_.block_bytes * state_.kv.blocks_of(context).count();
-  outside_.handed_over({index, id_, id, context, bytes, now, now - state_.lane->slots[state_.lane->current].started_at}, now);
+  outside_.handed_over({index, id_, id, context, bytes, now, now - state_.lane->slots[state_.lane->current].started_at},
+                       now);
 }
 
 void Replica::release_handed(SeqId id, SimTime now) {

@@ -35,9 +35,9 @@ struct StepRow {
   double step_s = 0;         // predicted; through all stages
   double bound_s = 0;        // at the peaks
   bool compute_bound = false;
-  double intensity = 0;  // FLOP per byte of memory traffic
+  double intensity = 0;     // FLOP per byte of memory traffic
   double tokens_per_s = 0;  // with such a batch in every stage
-  bool fits = true;  // in the KV cache
+  bool fits = true;         // in the KV cache
 };
 
 struct ModelSheet {

@@ -245,9 +245,9 @@ Deployment plan(const Experiment& experiment, Role role) {
         *d.profile, d.profile_file,
         {d.model.name, d.device.name, d.dtypes.weights, experiment.deployment.tensor_parallel, model_len});
     if (d.parallelism.pipeline > 1) {
-      d.notes.push_back(fmt::format(
-          "step times: each of {} stages takes its share of the profile's, alike, and hands on at once",
-          d.parallelism.pipeline));
+      d.notes.push_back(
+          fmt::format("step times: each of {} stages takes its share of the profile's, alike, and hands on at once",
+                      d.parallelism.pipeline));
     }
   }
   if (!experiment.deployment.topology) static_cast<void>(make_executor(d));  // refuses what cannot be computed
