@@ -48,6 +48,7 @@ std::map<std::string, double> example_metrics() {
   const auto scheduler = make_scheduler(SchedulerOptions{VllmV1Options{}}, requests);
   GridPoint grid;
   PreparedPoint point;
+  point.deployment.memory.stages.resize(1);  // no pipeline
   point.point = &grid;
   PointResult result;
   result.run = simulate(config, requests, source, *scheduler, executor);
