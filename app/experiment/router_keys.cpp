@@ -31,10 +31,11 @@ Key shared_queue_key() {
                              [](Experiment& e, const Scalar& v) { e.deployment.router.slots = v.integer; })});
 }
 
-// Prefills go to the shortest queue in DistServe.
+// Prefills go to the shortest queue in DistServe. What runs counts here: a step takes all that fits, so that queues are
+// mostly empty, and the first of equal ones would get everything.
 std::string default_router(const Experiment& e) {
   const bool distserve = std::holds_alternative<DistserveOptions>(e.deployment.policy);
-  return router_name(distserve ? RouterKind::kShortestQueue : RouterOptions{}.kind);
+  return router_name(distserve ? RouterKind::kLeastRequests : RouterOptions{}.kind);
 }
 
 bool sees_snapshots(const Experiment& e) {
@@ -54,7 +55,7 @@ bool sees_snapshots(const Experiment& e) {
 std::vector<Key> router_keys() {
   return {
       one_of_key(
-          "router", "Which replica serves a request, or prefills it; under distserve join-shortest-queue by default.",
+          "router", "Which replica serves a request, or prefills it; under distserve least-requests by default.",
           {router(RouterKind::kRoundRobin, "One after the other."), router(RouterKind::kRandom, "Any, equally likely."),
            router(RouterKind::kLeastRequests, "The fewest requests not ended."),
            router(RouterKind::kLeastTokens, "The fewest prompt tokens of requests not ended."),

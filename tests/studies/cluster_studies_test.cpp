@@ -36,7 +36,9 @@ TEST_CASE("routing: its predictions hold; loads help while they are fresh and ha
     CHECK_MESSAGE(ttft(router, "0") < ttft("random", "-"), router);
     CHECK_MESSAGE(ttft(router, "0") < ttft(router, "2"), router);
   }
-  CHECK(ttft("least-requests", "0") < ttft("round-robin", "-"));
+  for (const char* router : {"least-tokens", "join-shortest-queue"}) {
+    CHECK_MESSAGE(ttft(router, "0") < ttft("round-robin", "-"), router);
+  }
   CHECK(ttft("least-requests", "2") > ttft("round-robin", "-"));  // a burst goes to one replica
   CHECK(ttft("power-of-two", "2") < ttft("least-requests", "2"));
 }

@@ -142,9 +142,10 @@ TEST_CASE("requests.csv holds exact times, and nothing where nothing was measure
   const std::string zero = ",0.000000000";
   // A mean gap of 2.5 ns rounds up.
   CHECK(first == "0,0.000000001,7,3,5,completed,,0,1.000000001,0.000000003,1.000000006,0.000000003,2" + zero + zero +
-                     zero + zero + zero + zero + ",1.000000006" + zero + zero + zero + zero + zero + zero + zero);
+                     zero + zero + zero + zero + ",1.000000006" + zero + zero + zero + zero + zero + zero + zero +
+                     zero);
   CHECK(second == "1,2.000000000,9,0,4,rejected,cache,0,,,,,0" + zero + zero + zero + zero + zero + zero + zero + zero +
-                      zero + zero + zero + zero + zero + zero);
+                      zero + zero + zero + zero + zero + zero + zero);
   CHECK(std::count(header.begin(), header.end(), ',') == std::count(first.begin(), first.end(), ','));
   CHECK(std::count(header.begin(), header.end(), ',') == std::count(second.begin(), second.end(), ','));
 }

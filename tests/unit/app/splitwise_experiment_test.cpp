@@ -35,13 +35,13 @@ double number(const nlohmann::json& json, const char* key) { return json.at(key)
 
 }  // namespace
 
-TEST_CASE("distserve sends prefills to the shortest queue and decodes to the least loaded, unless told otherwise") {
+TEST_CASE("distserve sends prefills and decodes to the replica with the fewest requests, unless told otherwise") {
   const std::string swap = ", swap: {host_bytes: 1, bytes_per_s: 1e9}";
   const auto of = [&](const std::string& policy, const std::string& keys) {
     return experiment(deployed(policy, "pools: {" + kTransfer + (policy == "distserve" ? swap : "") + "}" + keys))
         .deployment;
   };
-  CHECK(of("distserve", "").router.kind == RouterKind::kShortestQueue);
+  CHECK(of("distserve", "").router.kind == RouterKind::kLeastRequests);
   CHECK(of("distserve", "").pools->decode_router.kind == RouterKind::kLeastRequests);
   CHECK(of("distserve", ", router: round-robin").router.kind == RouterKind::kRoundRobin);
   CHECK(of("vllm-v1", "").router.kind == RouterKind::kRoundRobin);
