@@ -1,5 +1,4 @@
 // Whatever a user gets wrong: one message that names the place, exit code 2, and nothing written.
-#include <algorithm>
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -10,17 +9,6 @@ namespace {
 
 const std::string kHeader = "arrival_s,prompt_tokens,output_tokens\n";
 const std::string kTraced = experiment("  trace: trace.csv\n");
-
-// Fails unless `ran` refused its input with one line that holds each of `parts`.
-void check_refused(const Folder& folder, const Ran& ran, std::initializer_list<const char*> parts) {
-  CAPTURE(ran.err);
-  CHECK(ran.code == 2);
-  CHECK(ran.err.starts_with("servecast: error: "));
-  CHECK(std::count(ran.err.begin(), ran.err.end(), '\n') == 1);
-  for (const char* part : parts) CHECK_MESSAGE(ran.err.find(part) != std::string::npos, part);
-  CHECK(ran.out.empty());
-  CHECK_FALSE(folder.has("results"));
-}
 
 // Runs experiment `yaml`, with `trace` beside it as trace.csv.
 void check_experiment(const std::string& yaml, const std::string& trace, std::initializer_list<const char*> parts) {

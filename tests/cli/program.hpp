@@ -1,9 +1,12 @@
 // Runs the built program as a shell would, in a folder of its own.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
+#include <doctest/doctest.h>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -58,6 +61,17 @@ class Folder {
  private:
   fs::path path_;
 };
+
+// Fails unless `ran` refused its input with one line that holds each of `parts`.
+inline void check_refused(const Folder& folder, const Ran& ran, std::initializer_list<const char*> parts) {
+  CAPTURE(ran.err);
+  CHECK(ran.code == 2);
+  CHECK(ran.err.starts_with("servecast: error: "));
+  CHECK(std::count(ran.err.begin(), ran.err.end(), '\n') == 1);
+  for (const char* part : parts) CHECK_MESSAGE(ran.err.find(part) != std::string::npos, part);
+  CHECK(ran.out.empty());
+  CHECK_FALSE(folder.has("results"));
+}
 
 // An experiment of 40 requests that takes no time to run, with these lines for its workload and deployment.
 inline std::string experiment(const std::string& workload =

@@ -1,6 +1,7 @@
 // Clusters of replicas under random workloads, each replica watched token by token.
 #pragma once
 
+#include <doctest/doctest.h>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,6 +59,23 @@ inline void run(const ClusterCase& what, ArrivalSource& source, ClusterRun& out,
 inline void run(const ClusterCase& what, ClusterRun& out, bool watched = true) {
   GivenArrivals source(what.arrivals);
   run(what, source, out, watched);
+}
+
+// One case in full and up to half of the time it takes. Watched, it must be the same run.
+struct CutRun {
+  ClusterRun whole, cut;
+  SimTime horizon;
+};
+
+template <class Case>
+void run_again_and_cut(Case what, CutRun& out) {
+  ClusterRun watched;
+  run(what, watched);
+  run(what, out.whole, false);
+  CHECK(watched.result.counters.digest == out.whole.result.counters.digest);
+  out.horizon = kStart + (out.whole.result.ended_at - kStart) / 2;
+  what.horizon = out.horizon;
+  run(what, out.cut, false);
 }
 
 inline std::vector<RouterOptions> all_routers() {

@@ -102,20 +102,16 @@ TEST_CASE("with ample memory TTFT depends neither on output lengths nor on the r
 }
 
 TEST_CASE("pools: the same seed gives the same run, watched or not, and a horizon cuts it off cleanly") {
-  for_random_pools("again", [](PoolCase what) {
-    ClusterRun watched, plain, cut;
-    run(what, watched);
-    run(what, plain, false);
-    CHECK(watched.result.counters.digest == plain.result.counters.digest);
-    what.horizon = kStart + (plain.result.ended_at - kStart) / 2;
-    run(what, cut, false);
-    CHECK(cut.result.stopped_at_horizon);
-    for (std::uint32_t r = 0; r < cut.requests.size(); ++r) {
-      const Request& request = cut.requests[r];
-      const SimTime end = request.outcome == Outcome::kOpen ? *what.horizon : request.last_token_at;
+  for_random_pools("again", [](const PoolCase& what) {
+    CutRun out;
+    run_again_and_cut(what, out);
+    CHECK(out.cut.result.stopped_at_horizon);
+    for (std::uint32_t r = 0; r < out.cut.requests.size(); ++r) {
+      const Request& request = out.cut.requests[r];
+      const SimTime end = request.outcome == Outcome::kOpen ? out.horizon : request.last_token_at;
       CHECK(sum_of_causes(request) == end - request.arrived_at);
-      CHECK(request.arrived_at == plain.requests[r].arrived_at);
-      if (request.outcome == Outcome::kCompleted) CHECK(request.spent == plain.requests[r].spent);
+      CHECK(request.arrived_at == out.whole.requests[r].arrived_at);
+      if (request.outcome == Outcome::kCompleted) CHECK(request.spent == out.whole.requests[r].spent);
     }
   });
 }

@@ -58,13 +58,7 @@ inline void run(const PlacedSpec& spec, PlacedOutcomes& out) {
   const auto router = make_router({}, 1);  // not asked
   ListSource source(spec.requests);
   out.result = simulate(config, specs, *router, out.table, source);
-  out.emitted_at.resize(spec.requests.size());
-  for (const Log& log : logs) {
-    out.steps.push_back(log.steps);
-    for (std::size_t r = 0; r < log.emitted_at.size(); ++r) {
-      out.emitted_at[r].insert(out.emitted_at[r].end(), log.emitted_at[r].begin(), log.emitted_at[r].end());
-    }
-  }
+  collect(logs, spec.requests.size(), out);
   for (auto& times : out.emitted_at) std::sort(times.begin(), times.end());
 }
 

@@ -136,4 +136,16 @@ inline Outcomes run(const Spec& spec) {
   return run(spec, table);
 }
 
+// Of several replicas' logs: what each ran, and by request when its tokens came, one replica's after the other's.
+template <class Outcomes>
+void collect(const std::vector<Log>& logs, std::size_t requests, Outcomes& out) {
+  out.emitted_at.resize(requests);
+  for (const Log& log : logs) {
+    out.steps.push_back(log.steps);
+    for (std::size_t r = 0; r < log.emitted_at.size(); ++r) {
+      out.emitted_at[r].insert(out.emitted_at[r].end(), log.emitted_at[r].begin(), log.emitted_at[r].end());
+    }
+  }
+}
+
 }  // namespace servecast::test
